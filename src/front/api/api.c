@@ -31,13 +31,22 @@ enum {
 
 /* ---- ending a call ---- */
 
+const rung_arg *rung__call_find(const rung_call *c, const char *name) {
+    for (uint32_t i = 0; i < c->route->param_count; i++)
+        if (strcmp(c->route->params[i].name, name) == 0)
+            return &c->args.arg[i];
+    return NULL;
+}
+
+rung_slice rung__call_text(const rung_call *c, const char *name) {
+    const rung_arg *arg = rung__call_find(c, name);
+    return arg && arg->given ? arg->text : (rung_slice){NULL, 0};
+}
+
 const rung_arg *rung__call_arg(const rung_call *c, const char *name) {
-    const rung_route *r = c->route;
-    uint32_t i = 0;
-    while (i < r->param_count && strcmp(r->params[i].name, name) != 0)
-        i++;
-    RUNG_ASSERT(i < r->param_count);
-    return &c->args.arg[i];
+    const rung_arg *arg = rung__call_find(c, name);
+    RUNG_ASSERT(arg);
+    return arg;
 }
 
 rung_json_writer *rung__call_begin(rung_call *c) {
@@ -251,15 +260,11 @@ static void wait_for(rung_call *c, uint64_t seq) {
 
 /* The handler, now or when the state has come as far as the request wants it to have. */
 static void go(rung_call *c) {
-    for (uint32_t i = 0; i < c->route->param_count; i++) {
-        const rung_arg *arg = &c->args.arg[i];
-        if (arg->given && strcmp(c->route->params[i].name, "min_seq") == 0 &&
-            (uint64_t)arg->number > rung_state_seq(rung__api_state(c->api))) {
-            wait_for(c, (uint64_t)arg->number);
-            return;
-        }
-    }
-    c->route->handle(c);
+    const rung_arg *min_seq = rung__call_find(c, "min_seq");
+    if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
+        wait_for(c, (uint64_t)min_seq->number);
+    else
+        c->route->handle(c);
 }
 
 /* ---- bodies ---- */

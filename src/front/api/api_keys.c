@@ -113,19 +113,22 @@ static void answer_key(rung_key_change *k) {
         explicit_bzero(w->data, w->size);
 }
 
-static void file_changed(rung_work *work) {
-    rung_key_change *k = work->ctx;
-    rung_api *api = k->call->api;
-    rung_status st = k->status;
-    if (st >= 0)
-        st = rung_access_reload(api->service.access, true, &k->err);
-    api->key_change = NULL;
+static void end_change(rung_key_change *k, rung_status st) {
+    const rung_alloc *alloc = k->call->api->config.alloc;
     if (st < 0)
         rung__call_fail(k->call, st, &k->err);
     else
         answer_key(k);
     explicit_bzero(k, sizeof *k);
-    rung_alloc_free(api->config.alloc, k, sizeof *k);
+    rung_alloc_free(alloc, k, sizeof *k);
+}
+
+static void file_changed(rung_work *work) {
+    rung_key_change *k = work->ctx;
+    rung_api *api = k->call->api;
+    api->key_change = NULL;
+    end_change(k,
+               k->status < 0 ? k->status : rung_access_reload(api->service.access, true, &k->err));
 }
 
 /* A change that is to be filled in; NULL: there can be none now, and the call is ended. */
@@ -136,25 +139,19 @@ static rung_key_change *begin_change(rung_call *c) {
                              "keys are kept in the data folder, and this server has none");
         return NULL;
     }
-    rung_key_change *k = api->key_change ? NULL : rung_alloc_zeroed(api->config.alloc, sizeof *k);
+    if (api->key_change) {
+        rung__call_overloaded(c);
+        return NULL;
+    }
+    rung_key_change *k = rung_alloc_zeroed(api->config.alloc, sizeof *k);
     if (!k) {
-        if (api->key_change)
-            rung__call_overloaded(c);
-        else
-            rung__call_fail(c, RUNG_ENOMEM, NULL);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return NULL;
     }
     k->call = c;
     k->now_ms = rung_hub_now(api->service.hub);
     k->work = (rung_work){.run = change_file, .done = file_changed, .ctx = k};
     return k;
-}
-
-static void end_change(rung_key_change *k, rung_status st) {
-    const rung_alloc *alloc = k->call->api->config.alloc;
-    rung__call_fail(k->call, st, &k->err);
-    explicit_bzero(k, sizeof *k);
-    rung_alloc_free(alloc, k, sizeof *k);
 }
 
 static void start_change(rung_key_change *k) {

@@ -84,11 +84,6 @@ rung_status rung__live_create(rung_api *api, rung_err *err) {
 
 /* ---- what is asked ---- */
 
-static rung_slice text_of(const rung_call *c, const char *name) {
-    const rung_arg *a = rung__call_arg(c, name);
-    return a->given ? a->text : (rung_slice){NULL, 0};
-}
-
 /* True: *since is where it left off, or there is none (has_since). False: malformed, and the call is ended. */
 static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     rung_slice id = rung_exchange_header(c->x, "last-event-id");
@@ -115,7 +110,7 @@ static uint64_t asker_of(const rung_call *c) {
 }
 
 static rung_live_spec board_spec(const rung_call *c) {
-    rung_slice player = text_of(c, "player"), friends = text_of(c, "friends");
+    rung_slice player = rung__call_text(c, "player"), friends = rung__call_text(c, "friends");
     const rung_arg *rank = rung__call_arg(c, "rank");
     return (rung_live_spec){.kind = player.len    ? RUNG_LIVE_AROUND
                                     : friends.len ? RUNG_LIVE_FRIENDS
@@ -123,9 +118,9 @@ static rung_live_spec board_spec(const rung_call *c) {
                             .board = c->board,
                             .player = rung_who_resolve(&c->who, player.len ? player : friends),
                             .count = rung__call_count(c, player.len ? "around" : "limit"),
-                            .window = text_of(c, "window"),
-                            .window_id = text_of(c, "window_id"),
-                            .scope = text_of(c, "scope"),
+                            .window = rung__call_text(c, "window"),
+                            .window_id = rung__call_text(c, "window_id"),
+                            .scope = rung__call_text(c, "scope"),
                             .has_rank = rank->given,
                             .rank = rank->given ? (rung_rank_style)rank->number : RUNG_RANK_UNIQUE,
                             .asker = asker_of(c)};
@@ -400,7 +395,7 @@ void rung_api_board_live(rung_call *c) {
     permit p = {.api = c->api, .who = &c->who, .board = c->board};
     rung_access_answer why = {0};
     rung_need need = watch_need(&p, &spec);
-    if (text_of(c, "player").len && text_of(c, "friends").len)
+    if (rung__call_text(c, "player").len && rung__call_text(c, "friends").len)
         rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "friends",
                              "not together with player");
     else if (allow(&p, &need, &why.err) != RUNG_ACCESS_OK)
@@ -416,7 +411,7 @@ void rung_api_player_live(rung_call *c) {
     open_live(c,
               &(rung_live_spec){.kind = RUNG_LIVE_FEED,
                                 .player = c->player,
-                                .window = text_of(c, "window"),
+                                .window = rung__call_text(c, "window"),
                                 .sight = rung_access_sight(c->api->service.access, &c->who, sight),
                                 .asker = asker_of(c)});
 }

@@ -212,30 +212,21 @@ static void write_state(rung_json_writer *w, const rung_api *api) {
     write_bytes(w, &s);
 }
 
-typedef uint64_t board_number(const rung_view *view, const rung_stats *stats);
-
-static uint64_t entries_of(const rung_view *view, const rung_stats *stats) {
-    (void)stats;
-    return view->total;
-}
-
-static uint64_t bytes_of(const rung_view *view, const rung_stats *stats) {
-    (void)view;
-    return stats->bytes_total;
-}
-
-static uint64_t submissions_of(const rung_view *view, const rung_stats *stats) {
-    (void)view;
-    return stats->submissions;
-}
-
-/* One number of each of the first boards that may be seen; the rest is in the totals. So many series at most. */
+/* One number of each of the first boards that may be seen, so that the number of series is bounded. */
 static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice sight,
-                            const char *name, const char *type, const char *help,
-                            board_number *number) {
+                            uint32_t family) {
+    static const struct {
+        const char *name, *type, *help;
+    } families[] = {
+        {"rung_board_entries", "gauge", "Entries of a board's first window, of the first boards."},
+        {"rung_board_bytes", "gauge",
+         "Memory of a board's rankings and definition, of the first boards."},
+        {"rung_board_submissions_total", "counter",
+         "Submissions to a board, also those refused, of the first boards."}};
     const rung_state *s = rung__api_state(api);
+    const char *name = families[family].name;
     uint32_t span = rung_state_board_span(s), most = api->config.metrics_boards_max, shown = 0;
-    rung_metrics_family(w, name, type, help);
+    rung_metrics_family(w, name, families[family].type, families[family].help);
     for (uint32_t i = 0; i < span && i < 100 * most && shown < most; i++) {
         rung_slice id;
         const rung_board_def *def;
@@ -246,23 +237,14 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice
             rung_state_board_stats(s, id, &stats) != RUNG_OK ||
             rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
             continue;
+        const uint64_t numbers[] = {view.total, stats.bytes_total, stats.submissions};
         rung_json_append(w, rung_slice_str(name));
         rung_json_append(w, RUNG_SLICE("{board="));
         rung_metrics_label(w, id);
         rung_json_append(w, RUNG_SLICE("}"));
-        rung_metrics_uint(w, "", "", number(&view, &stats));
+        rung_metrics_uint(w, "", "", numbers[family]);
         shown++;
     }
-}
-
-static void write_boards(rung_json_writer *w, const rung_api *api, rung_slice sight) {
-    write_of_boards(w, api, sight, "rung_board_entries", "gauge",
-                    "Entries of a board's first window, of the first boards.", entries_of);
-    write_of_boards(w, api, sight, "rung_board_bytes", "gauge",
-                    "Memory of a board's rankings and definition, of the first boards.", bytes_of);
-    write_of_boards(w, api, sight, "rung_board_submissions_total", "counter",
-                    "Submissions to a board, also those refused, of the first boards.",
-                    submissions_of);
 }
 
 static void write_transport(rung_json_writer *w, const rung_api *api) {
@@ -419,8 +401,8 @@ void rung_api_metrics(rung_call *c) {
     write_info(w, api);
     if (!sight.ptr)
         write_server(w, api);
-    if (api->service.hub)
-        write_boards(w, api, sight);
+    for (uint32_t family = 0; api->service.hub && family < 3; family++)
+        write_of_boards(w, api, sight, family);
     if (rung_json_failed(w)) {
         rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL, "out of memory");
         return;

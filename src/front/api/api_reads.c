@@ -23,24 +23,12 @@ typedef struct rung_read {
 
 /* ---- choosing a ranking ---- */
 
-/* The argument, or an empty text where the route has no such parameter. */
-static rung_slice text_of(const rung_call *c, const char *name) {
-    const rung_route *r = c->route;
-    for (uint32_t i = 0; i < r->param_count; i++)
-        if (strcmp(r->params[i].name, name) == 0 && c->args.arg[i].given)
-            return c->args.arg[i].text;
-    return (rung_slice){NULL, 0};
-}
-
 /* The style asked for, by whichever name the route has for it; -1: none. */
 static int rank_of(const rung_call *c) {
-    const rung_route *r = c->route;
-    for (uint32_t i = 0; i < r->param_count; i++)
-        if (r->params[i].type == RUNG_PARAM_CHOICE && c->args.arg[i].given &&
-            (strcmp(r->params[i].name, "rank") == 0 ||
-             strcmp(r->params[i].name, "rank_style") == 0))
-            return (int)c->args.arg[i].number;
-    return -1;
+    const rung_arg *rank = rung__call_find(c, "rank_style");
+    if (!rank)
+        rank = rung__call_find(c, "rank");
+    return rank && rank->given ? (int)rank->number : -1;
 }
 
 /* Write the answer; it is not closed yet. */
@@ -86,10 +74,10 @@ static bool open_ranking(rung_read *r, rung_view *view, bool teams) {
     int rank = rank_of(c);
     rung_err err = {0};
     r->q.query = (rung_query){.board = c->board,
-                              .window = text_of(c, "window"),
-                              .window_id = text_of(c, "window_id"),
-                              .on = text_of(c, "on"),
-                              .scope = text_of(c, "scope"),
+                              .window = rung__call_text(c, "window"),
+                              .window_id = rung__call_text(c, "window_id"),
+                              .on = rung__call_text(c, "on"),
+                              .scope = rung__call_text(c, "scope"),
                               .teams = teams,
                               .has_rank = rank >= 0,
                               .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,

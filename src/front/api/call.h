@@ -36,7 +36,11 @@ typedef struct rung_call {
     void (*write)(rung_json_writer *w, const struct rung_read *r); /* members of a ranked answer */
 } rung_call;
 
-/* The argument of that name; the route has it. */
+/* The argument of that name; NULL: the route has no such parameter. */
+const rung_arg *rung__call_find(const rung_call *c, const char *name);
+/* Its text, empty if it was not sent. */
+rung_slice rung__call_text(const rung_call *c, const char *name);
+/* The route has it. */
 const rung_arg *rung__call_arg(const rung_call *c, const char *name);
 static inline uint32_t rung__call_count(const rung_call *c, const char *name) {
     return (uint32_t)rung__call_arg(c, name)->number;

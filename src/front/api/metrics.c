@@ -6,9 +6,9 @@
 #include "front/api/routes.h"
 #include "model/text.h"
 
-#include <string.h>
+#include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+enum { LABELS_MAX = 96 }; /* bytes: a route and a number */
 
 static const int STATUSES[RUNG_METRICS_STATUSES] = {
     0,   101, 200, 201, 204, 304, 400, 401, 403, 404, 405, 408,
@@ -52,30 +52,15 @@ static void put(rung_json_writer *w, const char *text) {
     rung_json_append(w, rung_slice_str(text));
 }
 
-static void put_uint(rung_json_writer *w, uint64_t value) {
-    char digits[20];
-    rung_json_append(w, rung_slice_of(digits, rung_digits_format(value, digits)));
-}
-
-static void put_real(rung_json_writer *w, double value) {
-    char text[RUNG_TEXT_NUMBER_MAX];
-    rung_json_append(w, rung_slice_of(text, rung_text_format_real(value, text)));
-}
-
 void rung_metrics_family(rung_json_writer *w, const char *name, const char *type,
                          const char *help) {
-    put(w, "# HELP ");
-    put(w, name);
-    put(w, " ");
-    put(w, help);
-    put(w, "\n# TYPE ");
-    put(w, name);
-    put(w, " ");
-    put(w, type);
-    put(w, "\n");
+    const char *const parts[] = {"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        put(w, parts[i]);
 }
 
-static void put_name(rung_json_writer *w, const char *name, const char *labels) {
+static void put_sample(rung_json_writer *w, const char *name, const char *labels, const char *value,
+                       size_t len) {
     put(w, name);
     if (*labels) {
         put(w, "{");
@@ -83,18 +68,18 @@ static void put_name(rung_json_writer *w, const char *name, const char *labels) 
         put(w, "}");
     }
     put(w, " ");
+    rung_json_append(w, rung_slice_of(value, len));
+    put(w, "\n");
 }
 
 void rung_metrics_uint(rung_json_writer *w, const char *name, const char *labels, uint64_t value) {
-    put_name(w, name, labels);
-    put_uint(w, value);
-    put(w, "\n");
+    char digits[20];
+    put_sample(w, name, labels, digits, rung_digits_format(value, digits));
 }
 
 void rung_metrics_real(rung_json_writer *w, const char *name, const char *labels, double value) {
-    put_name(w, name, labels);
-    put_real(w, value);
-    put(w, "\n");
+    char text[RUNG_TEXT_NUMBER_MAX];
+    put_sample(w, name, labels, text, rung_text_format_real(value, text));
 }
 
 void rung_metrics_label(rung_json_writer *w, rung_slice value) {
@@ -113,62 +98,43 @@ static const char *route_id(uint32_t i) {
     return i < rung_route_count ? rung_routes[i].id : "none";
 }
 
-static void put_route_labels(rung_json_writer *w, uint32_t route, const char *more) {
-    put(w, "{route=\"");
-    put(w, route_id(route));
-    put(w, "\"");
-    put(w, more);
-}
-
-static uint32_t metrics_index(uint32_t i) {
-    return i < rung_route_count ? i : RUNG_METRICS_ROUTES_MAX - 1;
+static const rung_route_metrics *metrics_of(const rung_metrics *m, uint32_t i) {
+    return &m->routes[i < rung_route_count ? i : RUNG_METRICS_ROUTES_MAX - 1];
 }
 
 static void write_requests(rung_json_writer *w, const rung_metrics *m) {
+    char labels[LABELS_MAX];
     rung_metrics_family(w, "rung_http_requests_total", "counter",
                         "Requests by route and status; 0: the client went away.");
     for (uint32_t i = 0; i <= rung_route_count; i++) {
-        const rung_route_metrics *r = &m->routes[metrics_index(i)];
+        const rung_route_metrics *r = metrics_of(m, i);
         for (uint32_t s = 0; s < RUNG_METRICS_STATUSES; s++) {
             if (!r->by_status[s])
                 continue;
-            put(w, "rung_http_requests_total");
-            put_route_labels(w, i, ",code=\"");
-            put_uint(w, (uint64_t)STATUSES[s]);
-            put(w, "\"} ");
-            put_uint(w, r->by_status[s]);
-            put(w, "\n");
+            snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route_id(i), STATUSES[s]);
+            rung_metrics_uint(w, "rung_http_requests_total", labels, r->by_status[s]);
         }
     }
 }
 
 static void write_times(rung_json_writer *w, const rung_metrics *m, uint32_t i) {
-    const rung_route_metrics *r = &m->routes[metrics_index(i)];
-    uint64_t count = 0;
+    const rung_route_metrics *r = metrics_of(m, i);
+    char labels[LABELS_MAX], le[RUNG_TEXT_NUMBER_MAX];
+    uint64_t count = 0, below = 0;
     for (uint32_t b = 0; b <= RUNG_METRICS_BUCKETS; b++)
         count += r->took[b];
     if (!count)
         return;
-    uint64_t below = 0;
     for (uint32_t b = 0; b <= RUNG_METRICS_BUCKETS; b++) {
+        size_t len = b < RUNG_METRICS_BUCKETS ? rung_text_format_real(BUCKETS_US[b] / 1e6, le) : 4;
+        const char *text = b < RUNG_METRICS_BUCKETS ? le : "+Inf";
         below += r->took[b];
-        put(w, "rung_http_request_seconds_bucket");
-        put_route_labels(w, i, ",le=\"");
-        if (b < RUNG_METRICS_BUCKETS)
-            put_real(w, BUCKETS_US[b] / 1e6);
-        else
-            put(w, "+Inf");
-        put(w, "\"} ");
-        put_uint(w, below);
-        put(w, "\n");
+        snprintf(labels, sizeof labels, "route=\"%s\",le=\"%.*s\"", route_id(i), (int)len, text);
+        rung_metrics_uint(w, "rung_http_request_seconds_bucket", labels, below);
     }
-    put(w, "rung_http_request_seconds_sum");
-    put_route_labels(w, i, "} ");
-    put_real(w, (double)r->took_us_total / 1e6);
-    put(w, "\nrung_http_request_seconds_count");
-    put_route_labels(w, i, "} ");
-    put_uint(w, count);
-    put(w, "\n");
+    snprintf(labels, sizeof labels, "route=\"%s\"", route_id(i));
+    rung_metrics_real(w, "rung_http_request_seconds_sum", labels, (double)r->took_us_total / 1e6);
+    rung_metrics_uint(w, "rung_http_request_seconds_count", labels, count);
 }
 
 void rung_metrics_write_routes(rung_json_writer *w, const rung_metrics *m) {

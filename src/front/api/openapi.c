@@ -122,40 +122,29 @@ static void write_items(rung_json_writer *w, const rung_field *f);
 
 /* One type of a field, as the members of a schema object. */
 static void write_type(rung_json_writer *w, const rung_field *f, uint32_t type) {
-    switch (type) {
-    case RUNG_FIELD_STRING:
-        RUNG_JSON_MEMBER(w, "type", word, "string");
-        write_string_rules(w, f);
+    static const struct {
+        uint32_t type;
+        const char *name, *format;
+    } names[] = {{RUNG_FIELD_STRING, "string", NULL},      {RUNG_FIELD_TIME, "string", "date-time"},
+                 {RUNG_FIELD_NUMBER, "number", NULL},      {RUNG_FIELD_BOOL, "boolean", NULL},
+                 {RUNG_FIELD_INTEGER, "integer", "int64"}, {RUNG_FIELD_NULL, "null", NULL},
+                 {RUNG_FIELD_ARRAY, "array", NULL},        {RUNG_FIELD_OBJECT, "object", NULL}};
+    uint32_t i = 0;
+    if (type == RUNG_FIELD_OBJECT && f->nested) {
+        write_ref(w, f->nested);
         return;
-    case RUNG_FIELD_TIME:
-        RUNG_JSON_MEMBER(w, "type", word, "string");
-        RUNG_JSON_MEMBER(w, "format", word, "date-time");
-        return;
-    case RUNG_FIELD_NUMBER:
-        RUNG_JSON_MEMBER(w, "type", word, "number");
-        write_number_rules(w, f);
-        return;
-    case RUNG_FIELD_INTEGER:
-        RUNG_JSON_MEMBER(w, "type", word, "integer");
-        RUNG_JSON_MEMBER(w, "format", word, "int64");
-        write_number_rules(w, f);
-        return;
-    case RUNG_FIELD_BOOL:
-        RUNG_JSON_MEMBER(w, "type", word, "boolean");
-        return;
-    case RUNG_FIELD_NULL:
-        RUNG_JSON_MEMBER(w, "type", word, "null");
-        return;
-    case RUNG_FIELD_ARRAY:
-        RUNG_JSON_MEMBER(w, "type", word, "array");
-        write_items(w, f);
-        return;
-    default:
-        if (f->nested)
-            write_ref(w, f->nested);
-        else
-            RUNG_JSON_MEMBER(w, "type", word, "object");
     }
+    while (names[i].type != type)
+        i++;
+    RUNG_JSON_MEMBER(w, "type", word, names[i].name);
+    if (names[i].format)
+        RUNG_JSON_MEMBER(w, "format", word, names[i].format);
+    if (type == RUNG_FIELD_STRING)
+        write_string_rules(w, f);
+    if (type & (RUNG_FIELD_NUMBER | RUNG_FIELD_INTEGER))
+        write_number_rules(w, f);
+    if (type == RUNG_FIELD_ARRAY)
+        write_items(w, f);
 }
 
 /* All types of a set, as the members of a schema object. */
@@ -240,51 +229,41 @@ static void write_schema(rung_json_writer *w, const rung_schema *s) {
 
 /* ---- a parameter ---- */
 
+/* The field that a body would have in place of the parameter. */
+static rung_field field_of(const rung_param *p) {
+    static const uint32_t types[] = {
+        [RUNG_PARAM_NAME] = RUNG_FIELD_STRING,   [RUNG_PARAM_TEXT] = RUNG_FIELD_STRING,
+        [RUNG_PARAM_SCORE] = RUNG_FIELD_STRING,  [RUNG_PARAM_SCORES] = RUNG_FIELD_ARRAY,
+        [RUNG_PARAM_COUNT] = RUNG_FIELD_INTEGER, [RUNG_PARAM_REAL] = RUNG_FIELD_NUMBER,
+        [RUNG_PARAM_FLAG] = RUNG_FIELD_BOOL,     [RUNG_PARAM_CHOICE] = RUNG_FIELD_STRING,
+        [RUNG_PARAM_TIME] = RUNG_FIELD_TIME,     [RUNG_PARAM_NAMES] = RUNG_FIELD_ARRAY};
+    rung_field f = {.types = types[p->type], .values = p->choices};
+    if (p->type == RUNG_PARAM_NAME || p->type == RUNG_PARAM_TEXT) {
+        f.format = p->type == RUNG_PARAM_NAME ? "plain" : NULL;
+        f.len_min = (uint32_t)p->min;
+        f.len_max = (uint32_t)p->max;
+    } else if (p->type == RUNG_PARAM_SCORE) {
+        f.format = "pattern:^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?$";
+    } else if (p->type == RUNG_PARAM_COUNT) {
+        f.has_range = true;
+        f.min = p->min;
+        f.max = p->max;
+    } else if (f.types == RUNG_FIELD_ARRAY) {
+        bool is_names = p->type == RUNG_PARAM_NAMES;
+        f.items = is_names ? RUNG_FIELD_STRING : RUNG_FIELD_NUMBER;
+        f.item_len_max = is_names ? RUNG_NAME_MAX : 0;
+        f.items_min = (uint32_t)p->min;
+        f.items_max = (uint32_t)p->max;
+    }
+    return f;
+}
+
 static void write_param_type(rung_json_writer *w, const rung_param *p) {
-    static const char *const types[] = {
-        [RUNG_PARAM_NAME] = "string",   [RUNG_PARAM_TEXT] = "string",
-        [RUNG_PARAM_SCORE] = "string",  [RUNG_PARAM_SCORES] = "array",
-        [RUNG_PARAM_COUNT] = "integer", [RUNG_PARAM_REAL] = "number",
-        [RUNG_PARAM_FLAG] = "boolean",  [RUNG_PARAM_CHOICE] = "string",
-        [RUNG_PARAM_TIME] = "string",   [RUNG_PARAM_NAMES] = "array"};
-    RUNG_JSON_MEMBER(w, "type", word, types[p->type]);
-    switch (p->type) {
-    case RUNG_PARAM_NAME:
-        RUNG_JSON_MEMBER(w, "pattern", word, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
-        __attribute__((fallthrough));
-    case RUNG_PARAM_TEXT:
-        write_uint_member(w, "minLength", (uint64_t)p->min);
-        write_uint_member(w, "maxLength", (uint64_t)p->max);
-        return;
-    case RUNG_PARAM_SCORE:
-        RUNG_JSON_MEMBER(w, "pattern", word, "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?$");
-        return;
-    case RUNG_PARAM_COUNT:
-        RUNG_JSON_MEMBER(w, "format", word, "int64");
-        write_uint_member(w, "minimum", (uint64_t)p->min);
-        write_uint_member(w, "maximum", (uint64_t)p->max);
-        return;
-    case RUNG_PARAM_REAL:
+    rung_field f = field_of(p);
+    write_type(w, &f, f.types);
+    if (p->type == RUNG_PARAM_REAL) {
         write_uint_member(w, "exclusiveMinimum", (uint64_t)p->min);
         write_uint_member(w, "maximum", (uint64_t)p->max);
-        return;
-    case RUNG_PARAM_CHOICE:
-        write_enum(w, p->choices);
-        return;
-    case RUNG_PARAM_TIME:
-        RUNG_JSON_MEMBER(w, "format", word, "date-time");
-        return;
-    case RUNG_PARAM_SCORES:
-    case RUNG_PARAM_NAMES:
-        RUNG_JSON_KEY(w, "items");
-        write_raw(w, p->type == RUNG_PARAM_NAMES
-                         ? "{\"type\":\"string\",\"minLength\":1,\"maxLength\":128}"
-                         : "{\"type\":\"number\"}");
-        write_uint_member(w, "minItems", (uint64_t)p->min);
-        write_uint_member(w, "maxItems", (uint64_t)p->max);
-        return;
-    case RUNG_PARAM_FLAG:
-        return;
     }
 }
 
