@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written by hand for speed: keys are literals with their quotes and colon, and nothing is built before it is written.
- * The shapes are those of schemas.c; tests/e2e/test_openapi.py holds answers against them. */
+/* Answers are written directly, for speed: keys are literals, and nothing is built first. schemas.c describes them;
+ * tests/e2e/test_openapi.py checks one against the other. */
 #include "front/api/answers.h"
 
 #include "codec/board_json.h"
@@ -24,7 +24,7 @@ void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64
 void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
     RUNG_JSON_MEMBER(w, "board", string, k->board);
     rung_slice window_id = rung_slice_of(k->window_id, k->window_id_len);
-    RUNG_JSON_KEY(w, "window"); /* window and window_id as a question names them */
+    RUNG_JSON_KEY(w, "window"); /* as a request names it */
     if (k->kind == RUNG_WINDOW_SEASON)
         rung_json_write_string(w, window_id);
     else
@@ -39,8 +39,7 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
 
 /* ---- rows ---- */
 
-/* To nine decimals, which tell apart all places of a billion: the shortest text of a double takes several times as long
- * as the rest of a row. */
+/* Nine decimals tell apart a billion places. Formatting a double would take longer than the rest of the row. */
 static void write_percentile(rung_json_writer *w, double percentile) {
     RUNG_JSON_MEMBER(w, "percentile", fixed, (int64_t)(percentile * 1e9 + 0.5), 9);
 }
@@ -66,7 +65,7 @@ bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute) {
     return def->has_teams && rung_slice_eq(def->team_by, attribute);
 }
 
-/* What is public of a profile: name, avatar, country, and what the board ranks by. */
+/* The public part of a profile: name, avatar, country, and the attributes that the board ranks by. */
 static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung_row *row) {
     static const rung_slice shown[] = {{"name", 4}, {"avatar", 6}, {"country", 7}};
     rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
@@ -84,7 +83,7 @@ static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung
             rung_json_write_key(w, shown[s]);
             rung_json_write_string(w, attributes[i].value);
             attributes[i].name.len = 0;
-        } else if (s == 0) { /* a name is always told, if only that there is none */
+        } else if (s == 0) { /* always present */
             RUNG_JSON_KEY(w, "name");
             rung_json_write_null(w);
         }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answers.h - rows, windows and outcomes as JSON, the same whoever they come from.
+/* answers.h - rows, windows and outcomes as JSON.
  *
- * Every ranked answer, from memory or from the archive, is written by these functions from a rung_ranking and
- * rows, so that a window that left memory is answered as before. The loop's thread, since names are read from
- * the state. */
+ * These functions write every ranked answer, so a window looks the same from memory and from the archive. The loop's
+ * thread, since names come from the state. */
 #ifndef RUNG_FRONT_API_ANSWERS_H
 #define RUNG_FRONT_API_ANSWERS_H
 
@@ -30,7 +29,7 @@ static inline void rung_json_write_string_or_null(rung_json_writer *w, rung_slic
         rung_json_write_null(w);
 }
 
-/* Is the attribute one of its scopes, or what its teams are made by? Then its entries show it. */
+/* Is the attribute one of the board's scopes, or its teams'? Then its entries show it. */
 bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute);
 
 /* kind, id, starts, ends, closed: as members of an open object. */
@@ -40,10 +39,9 @@ void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64
 /* board, window, scope, rank_style, total, seq: as members of an open object. */
 void rung_answer_head(rung_json_writer *w, const rung_ranking *k);
 
-/* An entry as an object. `among`: of a list of friends, whose `rank` is the one in the list. */
+/* An entry as an object. `among`: `rank` is the rank among friends. */
 void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row, bool among);
-/* The same for live lists: with its place in the list, from 1, and without the percentile, which changes all
- * the time. */
+/* The same for live lists: with its place in the list, from 1, and without the percentile. */
 void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
                        uint32_t place, bool among);
 /* A member `name` with an array of them. */

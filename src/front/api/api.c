@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request to its handler, in this order: the route, the path's parameters, who asks and how often, whether they
- * may, the query's parameters, the sequence to wait for, the body. Each step ends the call when it fails.
+/* From a request to its handler, in this order: route, path parameters, identity and rate, permission, query
+ * parameters, sequence to wait for, body. A step that fails ends the call.
  *
  * Invariants:
- *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
- *  2. A call that waits for the archive is the asker's until it is answered.
- *  3. Nothing is started after rung_api_stop().
- *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
+ *  1. A call that waits for a sequence is in `waiting`, and its waiter is in the hub; both end together.
+ *  2. A call that waits for the archive belongs to the asker until it is answered.
+ *  3. Nothing starts after rung_api_stop().
+ *  4. answer_ranked is wanted while `ranked` has calls, so the loop does not sleep before they are answered. */
 #include "front/api/api.h"
 
 #include "base/assert.h"
@@ -25,7 +25,7 @@ enum {
     WAITING_MAX = 10000,
     LINE_MS = 10000,
     METRICS_BOARDS_MAX = 100,
-    OUT_KEEP = 1 << 20, /* scratch beyond this is given back after use */
+    OUT_KEEP = 1 << 20, /* larger scratch buffers are freed after use */
     OUT_MAX = 64 << 20,
 };
 
@@ -81,7 +81,7 @@ static void set_number(rung_exchange *x, const char *name, uint32_t value) {
     rung_exchange_set(x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
-/* `members`: of the object, beside those that every problem has. */
+/* `members`: as in rung_exchange_problem(). */
 static void end_more(rung_exchange *x, const rung_problem *p, rung_slice members) {
     if (p->retry_s)
         set_number(x, "Retry-After", (uint32_t)p->retry_s);
@@ -241,7 +241,7 @@ static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
     if (seq > rung_hub_reach(api->service.hub)) {
         rung__call_fail_with(c, RUNG_ERANGE, RUNG_REASON_SEQ_AHEAD, "min_seq",
-                             "this log is far from that position; was it restored?");
+                             "far ahead of this log; was it restored from a backup?");
         return;
     }
     if (!rung_fair_may(&api->waiting_shares, rung__call_share(c), false)) {
@@ -258,7 +258,7 @@ static void wait_for(rung_call *c, uint64_t seq) {
     rung_hub_wait(api->service.hub, &c->waiter);
 }
 
-/* The handler, now or when the state has come as far as the request wants it to have. */
+/* Call the handler, now or when the state has reached min_seq. */
 static void go(rung_call *c) {
     const rung_arg *min_seq = rung__call_find(c, "min_seq");
     if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
@@ -305,13 +305,13 @@ static bool is_type(rung_slice type, const char *wanted) {
     return true;
 }
 
-/* A page of a foreign origin can send a form or plain text without asking first, but not these types. Whoever is no
- * page may leave the type out, or leave it to a tool that says "form" unless told otherwise (curl -d). */
+/* A page of another origin can send forms and plain text without a preflight, but not JSON. Other clients may leave the
+ * type out, or send that of a form, as `curl -d` does. */
 static bool check_type(rung_call *c) {
     rung_slice coding = rung_exchange_header(c->x, "content-encoding");
     if (coding.len && !is_type(coding, "identity")) {
         rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Encoding",
-                             "bodies are taken as they are, not compressed");
+                             "compressed bodies are not supported");
         return false;
     }
     rung_slice type = rung_exchange_header(c->x, "content-type");
@@ -364,7 +364,7 @@ void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *w
     end_with(c->x, &p);
 }
 
-/* What the route asks for, of this board. */
+/* What the route needs on this board. */
 static rung_need need_of(const rung_call *c, rung_slice board) {
     return (rung_need){.role = c->route->role,
                        .is_keyed = c->route->flags & RUNG_NEEDS_KEY,
@@ -386,7 +386,7 @@ static int64_t now_of(const rung_api *api) {
     return hub ? rung_hub_now(hub) : rung_loop_wall_ms(api->config.loop);
 }
 
-/* A change asked for by a page of another origin, which its user's browser sends along. */
+/* Refuse changes that a page of another origin makes its user's browser send. */
 static bool check_origin(rung_call *c) {
     if (!(c->route->flags & RUNG_IS_CHANGE) || rung_exchange_may_change(c->x))
         return true;
@@ -406,7 +406,7 @@ static bool has_query_board(const rung_route *r) {
     return false;
 }
 
-/* What was allowed when the request came may not be when its body, its sequence or the archive's answer has come. */
+/* Permissions may have changed while the call waited for its body, its sequence or the archive. */
 bool rung__call_may_still(rung_call *c) {
     bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST;
     return c->route->flags & RUNG_IS_UNGUARDED ||
@@ -426,7 +426,7 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     if (c->route->flags & RUNG_IS_UNGUARDED)
         return true;
     bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
-                   has_query_board(c->route); /* each of its boards by itself, later */
+                   has_query_board(c->route); /* its boards are checked one by one, later */
     rung_need need = need_of(c, is_each ? RUNG_BOARDS_EACH : c->board);
     need.cost = 1;
     rung_verdict v = rung_access_enter(
@@ -452,7 +452,7 @@ static void find_subjects(rung_call *c) {
     }
 }
 
-/* A board named in the query is a board all the same; where it may be left out, that concerns all of them. */
+/* A board in the query needs the same permission; without it the request is about all boards. */
 static bool check_query_board(rung_call *c, int64_t now_ms) {
     for (uint32_t i = 0; i < c->route->param_count; i++) {
         if (!is_query_board(&c->route->params[i]))
@@ -498,7 +498,7 @@ static void refuse(rung_exchange *x, rung_status st, const rung_err *err) {
     end_with(x, &p);
 }
 
-/* Is it worth a reserved place? Health, readiness and metrics are, and what somebody with an admin's key asks for. */
+/* May it use a reserved connection? Health, readiness and metrics may, and every request with an admin's key. */
 static bool is_urgent(const rung_api *api, const rung_exchange *x) {
     rung_slice path = rung_exchange_request(x)->path;
     if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
@@ -509,7 +509,7 @@ static bool is_urgent(const rung_api *api, const rung_exchange *x) {
                                 now_of(api));
 }
 
-/* What is decided before anybody looks at what is asked for. */
+/* Checks that come before routing. */
 static rung_status admit(const rung_api *api, const rung_exchange *x, rung_err *err) {
     const rung_request *r = rung_exchange_request(x);
     if (rung_exchange_is_reserved(x) && !is_urgent(api, x))

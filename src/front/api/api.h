@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api.h - what the requests mean: the HTTP contract over a hub, an access and an archive.
+/* api.h - the HTTP API over a hub, an access and an archive.
  *
  *     rung_api_create(&(rung_api_config){.alloc = a, .loop = loop, .access = access, .version = v}, &api, &err);
  *     rung_http_create(&(rung_http_config){.handle = rung_api_handle, .observe = rung_api_observe, .ctx = api, ...});
- *     rung_api_attach(api, net, http);                 // so that they show in /metrics
- *     rung_api_start(api, hub);                        // recovered: from now on /readyz says so
+ *     rung_api_attach(api, net, http);                 // for /metrics
+ *     rung_api_start(api, hub);                        // recovered: /readyz is 200 from now on
  *     ...
- *     rung_api_stop(api);                              // before the net stops: who waits is told to come back
+ *     rung_api_stop(api);                              // before the net stops: waiting calls get 503
  *     rung_api_settle(api);                            // when the loop has ended, before the hub is closed
- *     rung_api_destroy(api);                           // after every exchange was ended, before the loop is closed
+ *     rung_api_destroy(api);                           // after every exchange has ended, before the loop closes
  *
  * Until started it answers /healthz, /metrics, /openapi.json and 503 to everything else. Thread: the loop's; questions
  * to the archive run on other threads (rung_loop_work()). */
@@ -28,7 +28,7 @@
 
 typedef struct rung_api rung_api; /* heap object; whoever created it calls rung_api_destroy() */
 
-/* How far the archive is, for /metrics, and how far it must be to be asked (archive/attach.h). */
+/* The archive's progress, for /metrics, and how far it must be for a question (archive/attach.h). */
 typedef struct rung_api_archive_stat {
     uint64_t cursor_seq, behind_events, windows, failures;
     int64_t behind_ms;
@@ -36,16 +36,16 @@ typedef struct rung_api_archive_stat {
     bool is_damaged;
 } rung_api_archive_stat;
 
-/* What the Redis protocol does, for /metrics. */
+/* Statistics of the Redis protocol, for /metrics. */
 typedef struct rung_api_resp_stat {
     uint64_t connections, commands, errors, protocol_errors, timed_out;
     uint32_t open, blocked, in_flight;
     uint64_t blocked_looks, work;
 } rung_api_resp_stat;
 
-/* How far the recovery is. */
+/* Progress of recovery. */
 typedef struct rung_api_progress {
-    const char *what; /* that is being read: static, no JSON escapes; NULL: nothing yet */
+    const char *what; /* is being read: static, no JSON escapes; NULL: nothing yet */
     uint64_t done, total;
 } rung_api_progress;
 
@@ -58,16 +58,16 @@ typedef struct rung_api_config {
     uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
     uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
     uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */
-    uint32_t line_ms; /* a stream of submissions that sends no line for so long is ended; 0: 10 s */
-    bool is_unmeasured;          /* there is no /metrics */
+    uint32_t line_ms;     /* a stream without a submission for this long ends; 0: 10 s */
+    bool is_unmeasured;   /* there is no /metrics */
     uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
     uint32_t live_topics_max;    /* 0: 10,000 */
-    bool (*archive_stat)(
-        void *ctx, rung_api_archive_stat *out); /* false: there is none; NULL: it is never behind */
-    bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
-    /* A key was made or revoked over HTTP by who has the key `by` (empty: there were none); may be NULL. */
+    /* False: there is no archive. NULL: it is never behind. */
+    bool (*archive_stat)(void *ctx, rung_api_archive_stat *out);
+    bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* false: it is off; may be NULL */
+    /* A key was created or revoked over HTTP with the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
     /* For /readyz until rung_api_start(); may be NULL. */
     rung_api_progress (*progress)(void *ctx);
@@ -79,22 +79,22 @@ typedef struct rung_api_config {
 
 RUNG_NODISCARD rung_status rung_api_create(const rung_api_config *config, rung_api **api_out,
                                            rung_err *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void rung_api_destroy(rung_api *api);
 
-/* Whose numbers /metrics shows. Either may be NULL. */
+/* Their statistics are shown in /metrics. Either may be NULL. */
 void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
 
-/* The server is recovered. The hub stays the caller's and is used until rung_api_stop(). */
+/* Recovery is complete. The caller owns the hub, which is used until rung_api_stop(). */
 void rung_api_start(rung_api *api, rung_hub *hub);
-/* Who asks the archive, for other fronts too: give it readers before questions come. Without any, windows that have
- * left memory are not found. */
+/* Asks the archive, for other fronts too. Add readers before the first question: without any, windows that have left
+ * memory are not found. */
 rung_asker *rung_api_asker(rung_api *api);
-/* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
- * to the archive that is under way. */
+/* Answer waiting and new calls with 503. Changes in the hub and questions that the archive works on are still
+ * answered. */
 void rung_api_stop(rung_api *api);
-/* Wait for that question, and for a change of the keys: when the loop has ended, before hub and archive are closed.
- * NULL is fine. */
+/* Wait for those questions and for a change of keys: after the loop has ended, before hub and archive close. Accepts
+ * NULL. */
 void rung_api_settle(rung_api *api);
 
 /* For rung_http_config; `api` is the ctx. */

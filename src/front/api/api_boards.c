@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boards: define, read, list, delete; and their windows, of memory and archive together. */
+/* Boards: define, read, list, delete; and their windows, from memory and archive. */
 #include "codec/board_json.h"
 #include "front/api/answers.h"
 #include "front/api/archive_calls.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_SPAN_MAX = 20000 }; /* numbers looked at for one page, so that none takes long */
+enum { LIST_SPAN_MAX = 20000 }; /* board numbers scanned for one page: bounds its time */
 
-/* A board that ends is a surprise to whoever does not speak the Redis protocol. */
+/* EXPIRE of the Redis protocol may have set an end. */
 static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board, int64_t now_ms) {
     rung_zkey key;
     rung_zkey_open(s, board, now_ms, &key);
@@ -58,7 +58,7 @@ void rung_api_put_board(rung_call *c) {
         return;
     }
     st = rung_define_put(&c->api->service, c->board, &def, &c->is_new, answer_define, c, &err);
-    if (st == RUNG_EABSENT) /* of the zone: not what the path names */
+    if (st == RUNG_EABSENT) /* the time zone, not the board of the path */
         st = RUNG_EINVAL;
     if (st < 0)
         rung__call_fail(c, st, &err);
@@ -90,7 +90,7 @@ void rung_api_list_boards(rung_call *c) {
         const rung_board_def *def;
         if (rung_state_board_at(s, at, &id, &def) != RUNG_OK || !may_see(c, id, now_ms))
             continue;
-        if (count == limit) /* `next` is this one; boards that may not be seen make no next page */
+        if (count == limit) /* `next` is a board that the caller may see */
             break;
         rung_json_open_object(w);
         rung_board_json_write(w, id, def);
@@ -104,7 +104,7 @@ void rung_api_list_boards(rung_call *c) {
 
 /* ---- windows ---- */
 
-/* Windows that end together are never parted by a page; so many may, one of each kind and all seasons. */
+/* A page never splits windows that end together: at most one of each kind, and all seasons. */
 enum { TOGETHER_MAX = 6 + RUNG_SEASONS_MAX };
 
 typedef struct window_item {
@@ -114,7 +114,7 @@ typedef struct window_item {
     bool closed, is_archived;
 } window_item;
 
-/* What is asked of the archive, and room for its answer. */
+/* The question for the archive, with room for its answer. */
 typedef struct window_ask {
     rung_archive_call base; /* the first member */
     uint32_t limit, count, kind;
@@ -122,7 +122,7 @@ typedef struct window_ask {
     rung_archive_window found[];
 } window_ask;
 
-/* The last to end first; of those that end together, memory before archive. */
+/* Latest end first; of the same window, memory before archive. */
 static int compare_windows(const void *a, const void *b) {
     const window_item *x = a, *y = b;
     if (x->end_ms != y->end_ms)
@@ -178,7 +178,7 @@ static uint32_t merge(window_item *items, uint32_t count) {
     return kept;
 }
 
-/* How many of the sorted items make the page. */
+/* The number of sorted items on the page. */
 static uint32_t page_end(const window_item *items, uint32_t count, uint32_t limit) {
     uint32_t end = count < limit ? count : limit;
     while (end && end < count && items[end].end_ms == items[end - 1].end_ms)

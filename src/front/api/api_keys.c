@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys over HTTP: list, make, revoke. The same file as `rung keys` has, changed the same way (guard/keys_file.h); in
- * another thread, since that waits for the disk, and one at a time.
+/* Keys over HTTP: list, create, revoke, in the file that `rung keys` uses (guard/keys_file.h). A worker thread changes
+ * it, since that waits for the disk, one change at a time.
  *
  *     rung_api_create_key, rung_api_revoke_key -> change_file (pool) -> file_changed (loop): reload, answer
  *
  * Invariants:
- *  1. The text of a new key is in the change and in the answer, and nowhere else; both are wiped.
- *  2. What is answered is in force: rung_access has read the file again. */
+ *  1. The text of a new key is only in the change and in the answer; both are wiped.
+ *  2. A change is in force when it is answered: rung_access has reloaded the file. */
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
@@ -40,7 +40,7 @@ static rung_slice state_of(const rung_key *key, int64_t now_ms) {
                                            : RUNG_SLICE("expired");
 }
 
-/* The members of a key, in an object that is open. */
+/* A key, as members of an open object. */
 static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) {
     RUNG_JSON_MEMBER(w, "id", string, key->id);
     RUNG_JSON_MEMBER(w, "role", word, rung_role_name(key->role));
@@ -75,7 +75,7 @@ void rung_api_list_keys(rung_call *c) {
 
 /* ---- changing ---- */
 
-/* In the pool. */
+/* On a worker thread. */
 static rung_status change_table(void *ctx, const rung_keys *keys, rung_keys **keys_out,
                                 rung_err *err) {
     const rung_key_change *k = ctx;
@@ -96,7 +96,7 @@ static void answer_key(rung_key_change *k) {
     const rung_keys *keys = rung_access_keys(c->api->service.access);
     const rung_key *key =
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
-    if (!key) { /* somebody has put another file in place meanwhile */
+    if (!key) {
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL,
                              "the keys file was replaced meanwhile");
         return;
@@ -131,12 +131,12 @@ static void file_changed(rung_work *work) {
                k->status < 0 ? k->status : rung_access_reload(api->service.access, true, &k->err));
 }
 
-/* A change that is to be filled in; NULL: there can be none now, and the call is ended. */
+/* A new change; NULL: the call is ended. */
 static rung_key_change *begin_change(rung_call *c) {
     rung_api *api = c->api;
     if (!rung_access_path(api->service.access)) {
         rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_NONE, NULL,
-                             "keys are kept in the data folder, and this server has none");
+                             "this server has no data folder to keep keys in");
         return NULL;
     }
     if (api->key_change) {
@@ -166,7 +166,7 @@ static void start_change(rung_key_change *k) {
 
 /* ---- a new key ---- */
 
-/* The schema has looked at the lengths: there is room. */
+/* It fits: the schema limits the lengths. */
 static rung_slice keep(rung_key_change *k, rung_slice text) {
     char *at = k->bytes + k->used;
     if (text.len)
@@ -212,7 +212,7 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
 static rung_status mint(rung_key_change *k) {
     uint8_t chance[RUNG_KEY_CHANCE_SIZE];
     if (rung_loop_random(k->call->api->config.loop, chance, sizeof chance) < 0)
-        return RUNG_FAIL(&k->err, RUNG_EIO, "the system has no randomness to give");
+        return RUNG_FAIL(&k->err, RUNG_EIO, "the system gave no random bytes");
     rung_status st = rung_key_mint(&k->key, chance, k->text, &k->err);
     explicit_bzero(chance, sizeof chance);
     return st;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live routes: server-sent events as an answer that does not end, WebSocket by leaving HTTP.
+/* The live routes: server-sent events as an answer without an end, WebSocket by upgrade.
  *
- * What is shown is the live room's business (front/live); here are the request's parameters, who may, and how a
- * row looks: as in every other answer, with its place in the list and without the percentile, which changes
- * whenever anybody comes. */
+ * front/live decides what is shown. This file reads the parameters, checks permissions and writes rows: as in other
+ * answers, with the place in the list and without the percentile, which changes with every new entry. */
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
@@ -84,7 +83,7 @@ rung_status rung__live_create(rung_api *api, rung_err *err) {
 
 /* ---- what is asked ---- */
 
-/* True: *since is where it left off, or there is none (has_since). False: malformed, and the call is ended. */
+/* The last event that the client has seen, if it says so. False: malformed, and the call is ended. */
 static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     rung_slice id = rung_exchange_header(c->x, "last-event-id");
     const rung_arg *a = rung__call_arg(c, "since");
@@ -97,7 +96,7 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     for (size_t i = 0; i < id.len; i++) {
         if (id.ptr[i] < '0' || id.ptr[i] > '9' || i >= 19) {
             rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Last-Event-ID",
-                                 "expected a number sent before");
+                                 "expected the id of an event");
             return false;
         }
         *since = *since * 10 + (uint64_t)(id.ptr[i] - '0');
@@ -128,15 +127,15 @@ static rung_live_spec board_spec(const rung_call *c) {
 
 /* ---- who may ---- */
 
-/* What a viewer may be asked for as long as it watches. */
+/* The permission that a viewer needs as long as it watches. */
 typedef struct permit {
     rung_api *api;
     rung_who *who;
     rung_slice board, player; /* of the path; ptr NULL: none */
-    uint64_t sight;           /* of a feed: what it may see, as a number */
+    uint64_t sight;           /* of a feed: a hash of the boards it may see */
 } permit;
 
-/* Whoever may see other boards than when the feed began has to begin again. */
+/* A feed ends when its boards change. */
 static uint64_t sight_of(rung_api *api, rung_who *who) {
     static const rung_hash_key key = {0};
     char text[RUNG_SIGHT_MAX];
@@ -165,7 +164,7 @@ static bool may_still(const permit *p, rung_err *err) {
     return false;
 }
 
-/* A list of friends needs more than a public board. */
+/* A list of friends needs a key, even on a public board. */
 static rung_need watch_need(const permit *p, const rung_live_spec *spec) {
     return (rung_need){.role = RUNG_ROLE_READ,
                        .is_keyed = spec->kind == RUNG_LIVE_FRIENDS,
@@ -243,21 +242,21 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
     rung_exchange_set(c->x, "X-Accel-Buffering", RUNG_SLICE("no"));
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.gone = stream_gone, .ctx = s});
     rung_exchange_begin(c->x, 200, RUNG_TYPE_EVENTS);
-    if (!rung_exchange_is_chunked(c->x)) { /* HEAD, or a client of 1996 */
+    if (!rung_exchange_is_chunked(c->x)) { /* HEAD or HTTP/1.0 */
         rung_exchange_end(c->x);
         return;
     }
     rung_exchange_write(c->x, RUNG_SLICE("retry: 2000\n\n"));
     st = rung_live_open(c->api->live, spec, since, &sink, s, &s->viewer, &err);
-    if (st != RUNG_OK) /* there was room a moment ago, so it is memory */
+    if (st != RUNG_OK) /* rung_live_check() passed, so it is out of memory */
         stream_end(s, NULL, RUNG_LIVE_FAILED);
 }
 
 /* ---- WebSocket ---- */
 
-/* Who is at the other end; the exchange is gone by then. */
+/* The client of a WebSocket, which outlives its exchange. */
 typedef struct peer {
-    permit permit; /* with texts from here: */
+    permit permit; /* its texts are below */
     rung_who who;
     uint64_t asker;
     char board[RUNG_NAME_MAX], player[RUNG_NAME_MAX];
@@ -298,7 +297,7 @@ static peer *make_peer(const rung_call *c) {
     return p;
 }
 
-/* The handshake's rules. False: the call is ended. */
+/* Check the WebSocket handshake. False: the call is ended. */
 static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE]) {
     if (!rung_slice_eq(rung_exchange_header(c->x, "sec-websocket-version"), RUNG_SLICE("13"))) {
         rung_exchange_set(c->x, "Sec-WebSocket-Version", RUNG_SLICE("13"));
@@ -319,7 +318,7 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
     return true;
 }
 
-/* rung_live_check() has seen that they fit. */
+/* rung_live_check() has checked that they fit. */
 #define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX + RUNG_SIGHT_MAX)
 
 static rung_slice keep_text(char **at, rung_slice text) {
@@ -330,7 +329,7 @@ static rung_slice keep_text(char **at, rung_slice text) {
     return rung_slice_of(start, text.len);
 }
 
-/* The spec's texts are the exchange's, which is gone with the upgrade. */
+/* Copy the spec's texts: they belong to the exchange, which ends with the upgrade. */
 static rung_live_spec keep_spec(const rung_live_spec *spec, char texts[SPEC_TEXTS_MAX]) {
     rung_live_spec kept = *spec;
     kept.board = keep_text(&texts, spec->board);

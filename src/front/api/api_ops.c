@@ -18,7 +18,7 @@ void rung_api_health(rung_call *c) {
     rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, RUNG_SLICE("{\"status\":\"ok\"}"));
 }
 
-/* Not a reason to be taken out of service: everything is answered, by the time that is trusted. */
+/* Warnings do not make the server unready: it answers everything, with the time that it trusts. */
 static void write_warnings(rung_json_writer *w, rung_hub_time t) {
     if (!t.is_held && !t.is_log_ahead)
         return;
@@ -30,7 +30,7 @@ static void write_warnings(rung_json_writer *w, rung_hub_time t) {
     rung_json_close_array(w);
 }
 
-/* How far the recovery is. */
+/* Report the progress of recovery. */
 static void answer_recovering(rung_call *c) {
     char members[160];
     rung_err err;
@@ -142,12 +142,12 @@ static void write_sync_times(rung_json_writer *w, const rung_hub_stats *s) {
 
 static void write_hub(rung_json_writer *w, const rung_api *api) {
     rung_hub_stats s = rung_hub_stat(api->service.hub);
-    counter(w, "rung_changes_put_total", "Changes taken in.", s.put);
+    counter(w, "rung_changes_put_total", "Changes proposed.", s.put);
     counter(w, "rung_changes_answered_total", "Changes answered.", s.answered);
-    counter(w, "rung_changes_refused_total", "Changes turned away before they were applied.",
+    counter(w, "rung_changes_refused_total", "Changes refused before they were applied.",
             s.refused);
-    gauge(w, "rung_changes_waiting", "Changes taken in and not answered.", s.waiting);
-    gauge(w, "rung_changes_room", "How many more would be taken in now.",
+    gauge(w, "rung_changes_waiting", "Changes in flight.", s.waiting);
+    gauge(w, "rung_changes_room", "How many more changes have room now.",
           rung_commit_room(rung_hub_commit(api->service.hub), (rung_hub_sender){0}));
     counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
     counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
@@ -170,8 +170,7 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
 static void write_memory(rung_json_writer *w, const rung_api *api) {
     rung_hub_stats s = rung_hub_stat(api->service.hub);
     gauge(w, "rung_memory_bytes", "Memory of players, rankings and keys.", (double)s.memory);
-    gauge(w, "rung_memory_max_bytes", "What it may be (memory.max); 0: no limit.",
-          (double)s.memory_max);
+    gauge(w, "rung_memory_max_bytes", "Its limit (memory.max); 0: none.", (double)s.memory_max);
     counter(w, "rung_memory_refused_total", "Changes refused because it was full.",
             s.memory_refused);
 }
@@ -206,13 +205,13 @@ static void write_state(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_players", "Players known.", (double)s.players);
     gauge(w, "rung_windows", "Windows in memory.", (double)s.windows);
     gauge(w, "rung_entries", "Entries of all windows.", (double)s.entries);
-    gauge(w, "rung_friendships", "Who follows whom.", (double)s.friendships);
+    gauge(w, "rung_friendships", "Follow relations between players.", (double)s.friendships);
     gauge(w, "rung_submission_ids", "Ids of submissions remembered.", (double)s.ids);
     gauge(w, "rung_banned", "Players banned.", (double)s.banned);
     write_bytes(w, &s);
 }
 
-/* One number of each of the first boards that may be seen, so that the number of series is bounded. */
+/* One number of each of the first boards that the caller may see: the number of series is bounded. */
 static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice sight,
                             uint32_t family) {
     static const struct {
@@ -255,12 +254,12 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
         counter(w, "rung_connections_timed_out_total", "Connections that took too long.",
                 n.timed_out);
         counter(w, "rung_connections_cut_off_total",
-                "Connections that held or left unread too much.", n.cut_off);
+                "Connections closed for holding too much memory.", n.cut_off);
         counter(w, "rung_connections_refused_by_address_total",
                 "Of the refused: because their address has too many.", n.refused_address);
         gauge(w, "rung_connections", "Connections open.", n.open);
-        gauge(w, "rung_connections_reserved", "Of those, in places kept for health and admins.",
-              n.reserved);
+        gauge(w, "rung_connections_reserved",
+              "Of those, in places reserved for health checks and admins.", n.reserved);
         gauge(w, "rung_connections_held_bytes",
               "Unfinished requests, queued commands and unread answers of all connections.",
               (double)n.held);
@@ -270,7 +269,7 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
         rung_http_stats h = rung_http_stat(api->http);
         counter(w, "rung_http_malformed_total", "Requests refused by the transport.", h.malformed);
         counter(w, "rung_http_overloaded_total", "Requests over the limit.", h.overloaded);
-        gauge(w, "rung_http_in_flight", "Requests under way.", h.in_flight);
+        gauge(w, "rung_http_in_flight", "Requests in flight.", h.in_flight);
     }
     const rung_metrics *m = &api->metrics;
     rung_asker_stats asked = rung_asker_stat(api->service.asker);
@@ -278,13 +277,13 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_http_sent_bytes_total", "Bytes of answers.", m->bytes_out);
     counter(w, "rung_batch_lines_total", "Submissions in batches.", m->batch_lines);
     counter(w, "rung_batch_refused_total", "Of those, refused.", m->batch_refused);
-    gauge(w, "rung_batches", "Batches under way.", api->batch_shares.total);
+    gauge(w, "rung_batches", "Batches in flight.", api->batch_shares.total);
     counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
-    counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts + asked.late);
-    gauge(w, "rung_waiting", "Reads that wait now.", api->waiting_shares.total);
+    counter(w, "rung_wait_timeouts_total", "Of those, timed out.", m->wait_timeouts + asked.late);
+    gauge(w, "rung_waiting", "Reads waiting now.", api->waiting_shares.total);
     counter(w, "rung_archive_questions_total", "Questions to the archive.", asked.questions);
     counter(w, "rung_archive_question_failures_total", "Of those, failed.", asked.failures);
-    gauge(w, "rung_archive_asking", "Questions to the archive that wait.", asked.waiting);
+    gauge(w, "rung_archive_asking", "Questions waiting for the archive.", asked.waiting);
 }
 
 static void write_live(rung_json_writer *w, const rung_api *api) {
@@ -293,10 +292,9 @@ static void write_live(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_live_topics", "Live topics.", l.topics);
     counter(w, "rung_live_frames_total", "Frames made.", l.frames);
     counter(w, "rung_live_sent_total", "Frames given to viewers.", l.sent);
-    counter(w, "rung_live_skipped_total", "Frames skipped for viewers that did not keep up.",
-            l.skipped);
-    counter(w, "rung_live_resumed_total", "Viewers that went on where they had left.", l.resumed);
-    counter(w, "rung_live_anew_total", "Viewers that came back and started anew.", l.anew);
+    counter(w, "rung_live_skipped_total", "Frames skipped for slow viewers.", l.skipped);
+    counter(w, "rung_live_resumed_total", "Viewers that resumed after a reconnect.", l.resumed);
+    counter(w, "rung_live_anew_total", "Viewers that reconnected and got the full state.", l.anew);
     gauge(w, "rung_live_bytes", "Memory of topics and viewers.", (double)l.memory);
 }
 
@@ -306,7 +304,7 @@ static void write_archive(rung_json_writer *w, const rung_api *api) {
         return;
     gauge(w, "rung_archive_seq", "Last event in the archive.", (double)s.cursor_seq);
     gauge(w, "rung_archive_behind_events", "Events not archived yet.", (double)s.behind_events);
-    gauge(w, "rung_archive_behind_seconds", "How long the oldest of them has waited.",
+    gauge(w, "rung_archive_behind_seconds", "Age of the oldest of them.",
           (double)s.behind_ms / 1e3);
     counter(w, "rung_archive_windows_total", "Windows archived since the start.", s.windows);
     counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
@@ -322,13 +320,13 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_resp_connections", "Of those, open.", s.open);
     counter(w, "rung_resp_commands_total", "Commands of the Redis protocol.", s.commands);
     counter(w, "rung_resp_errors_total", "Of those, answered with an error.", s.errors);
-    counter(w, "rung_resp_malformed_total", "Connections that spoke something else.",
+    counter(w, "rung_resp_malformed_total", "Connections closed for a protocol error.",
             s.protocol_errors);
     counter(w, "rung_resp_timed_out_total",
             "Connections that took too long to authenticate or to send a command.", s.timed_out);
-    gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
-    counter(w, "rung_resp_work_total", "Members looked at by commands that may take long.", s.work);
-    counter(w, "rung_resp_blocked_looks_total", "Keys looked at for clients that wait.",
+    gauge(w, "rung_resp_blocked", "Clients waiting in a blocking command.", s.blocked);
+    counter(w, "rung_resp_work_total", "Members scanned by commands that may take long.", s.work);
+    counter(w, "rung_resp_blocked_looks_total", "Keys checked for clients that wait.",
             s.blocked_looks);
     gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
 }
@@ -344,11 +342,11 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {
     rung_access_stats s = rung_access_stat(api->service.access);
-    counter(w, "rung_tokens_verified_total", "Signatures of players' tokens looked at.",
-            s.verified);
-    counter(w, "rung_tokens_forged_total", "Of those, in vain.", s.forged);
+    counter(w, "rung_tokens_verified_total", "Signatures of player tokens verified.", s.verified);
+    counter(w, "rung_tokens_forged_total", "Of those, invalid.", s.forged);
     counter(w, "rung_tokens_unverified_total",
-            "Tokens refused unseen, after too many bad ones from their address.", s.unverified);
+            "Tokens refused unverified, after too many invalid ones from their address.",
+            s.unverified);
 }
 
 static long resident_pages(void) {
@@ -375,7 +373,7 @@ static void write_process(rung_json_writer *w) {
     }
 }
 
-/* What is about the whole server: traffic, memory and sums over all boards. */
+/* Metrics of the whole server: traffic, memory and totals of all boards. */
 static void write_server(rung_json_writer *w, const rung_api *api) {
     write_process(w);
     rung_metrics_write_routes(w, &api->metrics);
@@ -391,7 +389,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_archive(w, api);
 }
 
-/* A key limited to boards sees the numbers of those. */
+/* A key limited to boards sees only their metrics. */
 void rung_api_metrics(rung_call *c) {
     rung_api *api = c->api;
     rung_json_writer *w = &api->out;
@@ -420,7 +418,7 @@ void rung_api_openapi(rung_call *c) {
                          rung_slice_of(c->api->openapi, c->api->openapi_len));
 }
 
-/* As it was compressed at build time, for who takes that. */
+/* Compressed at build time, if the client accepts that. */
 static rung_slice asset_body(rung_exchange *x, const rung_web_asset *asset) {
     if (!asset->gzip_size ||
         !rung_list_has(rung_exchange_header(x, "accept-encoding"), RUNG_SLICE("gzip")))

@@ -61,10 +61,10 @@ void rung_api_put_player(rung_call *c) {
     rung__call_change(c);
 }
 
-enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see of a profile */
+enum { PROFILE_BOARDS_MAX = 1024 }; /* scanned for the attributes that a limited key may see */
 
-/* Which attributes the caller may see: all of them with a key for all boards, or with the player's own token; with a
- * key limited to boards what those show of a player anyway. */
+/* Which attributes the caller may see: all with a key for all boards or with the player's own token, otherwise those
+ * that the key's boards show. */
 static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
                        bool *shown) {
     const rung_state *s = rung__api_state(c->api);
@@ -164,8 +164,8 @@ void rung_api_remove_friend(rung_call *c) {
     befriend(c, RUNG_EVENT_FRIEND_REMOVED);
 }
 
-/* Names as the event wants them, each with a length byte, written over the JSON they come from: a name in quotes with
- * a comma or bracket before it is never shorter than that. */
+/* Pack the names as the event wants them, each after a length byte, over the JSON that they come from: with quotes
+ * and a comma or bracket a name always takes more bytes there. */
 static rung_status pack_friends(rung_call *c, const rung_slot *list, rung_event *e, rung_err *err) {
     rung_json *r = &c->api->reader;
     char *out = (char *)(uintptr_t)list->text.ptr, *at = out;
@@ -264,8 +264,8 @@ static uint32_t rank_at(const rung_archive_point *point, rung_rank_style style) 
                                        : point->dense;
 }
 
-/* The values know their types, which may be those of an earlier board of the same name; columns are named by the board
- * there is, if there is one (`def` may be NULL). */
+/* Values carry their types: they may be of an earlier board of the same name. Column names come from the current board,
+ * if there is one (`def` may be NULL). */
 static void write_archived_values(rung_json_writer *w, const rung_archive_values *v, bool is_delta,
                                   const rung_board_def *def) {
     rung_column column = {.type = (rung_score_type)v->types[0], .decimals = v->decimals[0]};
@@ -345,7 +345,7 @@ void rung_api_history(rung_call *c) {
 typedef struct submissions_ask {
     rung_archive_call base; /* the first member */
     rung_archive_score_query query;
-    uint32_t limit, count; /* one more than the limit is asked for: is there a next page? */
+    uint32_t limit, count; /* asks for one more than the limit: is there a next page? */
     uint64_t cursor_seq;
     rung_archive_score scores[];
 } submissions_ask;
@@ -372,7 +372,7 @@ static const char *outcome_name(int status) {
     }
 }
 
-/* The code with which the sender was refused. A submission names nothing but its board that could be absent. */
+/* The code that the sender was refused with. Only the board of a submission can be absent. */
 static const char *refusal_code(rung_status st) {
     rung_err err = {0};
     if (st == RUNG_EABSENT)
@@ -380,7 +380,7 @@ static const char *refusal_code(rung_status st) {
     return rung_problem_of(st, &err).code;
 }
 
-/* Kept as text: an object or array looks as it was sent, all else is a string. */
+/* Write an object or array as it was sent, anything else as a string. */
 static void write_meta(rung_json_writer *w, rung_slice meta, rung_json *reader) {
     bool is_json = meta.ptr[0] == '{' || meta.ptr[0] == '[';
     if (is_json) {
@@ -415,7 +415,7 @@ static void write_submission(rung_json_writer *w, const rung_archive_score *s, r
     rung_json_close_object(w);
 }
 
-/* The place of a page's last one in the order: "at.seq". */
+/* The position of a page's last submission: "at.seq". */
 static void write_place(rung_json_writer *w, const rung_archive_score *last) {
     char text[RUNG_TEXT_NUMBER_MAX + 1 + 20];
     size_t len = rung_text_format_fixed(last->at_ms, 0, text);
@@ -461,7 +461,7 @@ static void finish_submissions(rung_archive_call *a) {
     answer_submissions(a->call, (const submissions_ask *)a);
 }
 
-/* What the arguments ask for; false: `before` is no place, and the call is ended. */
+/* The query that the arguments describe; false: `before` is not a position, and the call is ended. */
 static bool fill_query(rung_call *c, rung_archive_score_query *q) {
     const rung_arg *from = rung__call_arg(c, "from"), *to = rung__call_arg(c, "to");
     const rung_arg *before = rung__call_arg(c, "before");
@@ -470,7 +470,7 @@ static bool fill_query(rung_call *c, rung_archive_score_query *q) {
                                     .from_ms = from->given ? from->number : RUNG_TIME_MS_MIN,
                                     .to_ms = to->given ? to->number : RUNG_TIME_MS_END,
                                     .newest_first = true};
-    if (q->from_ms >= q->to_ms) /* nothing; but two zeros would be always */
+    if (q->from_ms >= q->to_ms) /* empty; two zeros would mean always */
         q->from_ms = q->to_ms = RUNG_TIME_MS_MIN;
     if (!before->given || read_place(before->text, q))
         return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranked questions: choose the ranking, ask the state, write the answer. One handler each.
+/* Ranked questions: choose the ranking, ask the state, write the answer. One handler each.
  *
- * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
- * player's place do not answer now: those of one turn of the loop are answered together at its end. */
+ * Rows live in the API's scratch memory until the handler returns. Questions for a player's place are batched: those of
+ * one turn of the loop are answered at its end. */
 #include "codec/board_json.h"
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
@@ -23,7 +23,7 @@ typedef struct rung_read {
 
 /* ---- choosing a ranking ---- */
 
-/* The style asked for, by whichever name the route has for it; -1: none. */
+/* The rank style asked for; -1: none. */
 static int rank_of(const rung_call *c) {
     const rung_arg *rank = rung__call_find(c, "rank_style");
     if (!rank)
@@ -108,8 +108,8 @@ static rung_read begin(rung_call *c, rung_ask_kind kind,
 
 /* ---- top ---- */
 
-/* Weak: the same ranking, though `seq` may have gone on. A version says nothing about the clock, which chooses the
- * window, nor about another process's history. */
+/* Weak: `seq` may differ. The version covers neither the clock, which selects the window, nor the history of another
+ * process. */
 static size_t make_etag(const rung_call *c, const rung_view *view, char out[96]) {
     uint64_t version = rung_state_board_version(view->state, c->board);
     return (size_t)snprintf(out, 96, "W/\"%llx-%llx-%x-%llx\"", (unsigned long long)version,
@@ -126,11 +126,11 @@ static bool has_etag(rung_slice list, const char *etag, size_t len) {
     return false;
 }
 
-/* True: the client has it already, and the call is ended. */
+/* True: the client has this version, and the call is ended. */
 static bool is_known(rung_call *c, const rung_view *view, const rung_board_def *def) {
     char etag[96];
     if (def->update == RUNG_UPDATE_DECAY)
-        return false; /* scores shrink all the time */
+        return false; /* scores change with time */
     size_t len = make_etag(c, view, etag);
     rung_exchange_set(c->x, "ETag", rung_slice_of(etag, len));
     rung_exchange_set(c->x, "Cache-Control",
@@ -188,7 +188,7 @@ static void write_around(rung_json_writer *w, const rung_read *r) {
                      false);
 }
 
-/* False: the call has ended, or has gone to ask the archive. `*id` is the caller's. */
+/* As open_ranking(). `*id` lives as long as the read. */
 static bool open_around(rung_read *r, rung_call *c, rung_slice *id, bool teams, rung_view *view) {
     *r = begin(c, RUNG_ASK_AROUND, write_around);
     r->q.around = rung__call_count(c, "around");
@@ -207,7 +207,7 @@ void rung_api_team(rung_call *c) {
 
 enum { TOGETHER = 32 };
 
-/* The first calls of the list: each is somewhere else in memory, so they wait for it together. */
+/* Answer the first calls of the list. Their entries are prefetched together: each is a cache miss. */
 static void answer_some(rung_api *api) {
     rung_read reads[TOGETHER];
     rung_view views[TOGETHER];
@@ -388,7 +388,7 @@ static void write_count(rung_json_writer *w, const rung_read *r) {
     RUNG_JSON_MEMBER(w, "count", uint, r->q.count);
 }
 
-/* The ends of all scores there can be. */
+/* The full range of scores. */
 static void widest(const rung_board_def *def, rung_value *low, rung_value *high) {
     if (def->key.columns[0].type == RUNG_SCORE_REAL) {
         low->d = -__builtin_inf();

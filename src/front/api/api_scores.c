@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One submission: read, put, answered when it is durable and applied. */
+/* One submission: read it, propose it, answer when it is durable and applied. */
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The asker on the loop, and the calls that wait for it. */
+/* Runs the asker on the loop, and the calls that wait for it. */
 #include "front/api/archive_calls.h"
 
 #include "front/api/parts.h"

@@ -5,7 +5,7 @@
  *     ... what is asked ...
  *     rung__archive_call_put(&ask->base);                                  // finish() writes the answer
  *
- * Loop's thread, but for a job's `run`. */
+ * Thread: the loop's, except a job's `run`. */
 #ifndef RUNG_FRONT_API_ARCHIVE_CALLS_H
 #define RUNG_FRONT_API_ARCHIVE_CALLS_H
 
@@ -15,7 +15,7 @@
 typedef struct rung_archive_call {
     rung_archive_job job; /* the first member */
     rung_call *call;
-    void (*finish)(struct rung_archive_call *a); /* ends the call, with the answer */
+    void (*finish)(struct rung_archive_call *a); /* writes the answer, and ends the call */
     size_t size;
 } rung_archive_call;
 

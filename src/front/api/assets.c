@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assets.c - looking a file of the console up.
- *
- * Invariant: 1. the generated table is sorted by path, without repeats (tools/embed.py; checked by the unit test). */
+/* Binary search: the generated table is sorted by path, without repeats (tools/embed.py; the unit test checks it). */
 #include "front/api/assets.h"
 
 const rung_web_asset *rung_web_asset_find(rung_slice path) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many submissions in one request: an array, or NDJSON of any length. Bytes come in, submissions go into the hub,
- * results go out, all at the same time and in order, in constant memory:
+/* Many submissions in one request: an array, or NDJSON of any length. Reading, submitting and answering are pipelined,
+ * in order and in constant memory:
  *
- *     pieces -> in -> take_next -> put -> [hub] -> answered -> out -> the peer
- *                                  \-> ring: what is under way, in order, refused ones among them
+ *     pieces -> in -> take_next -> put -> [hub] -> answered -> out -> the client
+ *                                  \-> ring: submissions in flight, in order, refused ones among them
  *
- * The ring keeps the order: a line that was refused here and now waits in it behind those that the hub still has.
+ * The ring keeps the order: a line that is refused at once waits in it behind those that the hub has not answered.
  *
- * It stalls, and the peer is no longer read from, when the ring or the hub is full, when the peer does not read its
- * results, or when the sender's rate is used up. It goes on by: answers (ring), a waiter for the next sequence (hub),
- * `drained` (peer), a timer (rate). Elements of an array that are too many for the rate are refused instead: an array
- * is sent whole, and its sender waits for the end.
+ * The batch stops reading when the ring or the hub is full, when the client does not read its results, or when the
+ * sender's rate is used up. It continues on: an answer (ring), a waiter for the next sequence (hub), `drained`
+ * (client), a timer (rate). Elements of an array beyond the rate are refused instead: its sender waits for the whole
+ * answer.
  *
  * Invariants:
- *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first;
- *     `pending` of them are the hub's, and the hub answers in the order it was given them.
- *  2. The first entry of the ring is the hub's: refused ones are written as soon as nothing is before them.
- *  3. `in` holds bytes from in_at on that no submission was made of yet.
- *  4. The batch lives until pending is 0 and its exchange is ended. */
+ *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first. The hub
+ *     has `pending` of them, and answers in the order of submission.
+ *  2. The hub has the first entry of the ring: a refusal is written as soon as nothing is before it.
+ *  3. `in` holds unread input from in_at on.
+ *  4. The batch lives until pending is 0 and its exchange has ended. */
 #include "base/assert.h"
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
@@ -29,7 +29,7 @@
 
 enum {
 #ifdef RUNG_TEST_BUILD
-    RING = 16, /* tiny, so that every test is at the limit */
+    RING = 16, /* tiny, so that tests reach the limit */
     RING_FIRST = 4,
     OUT_FLUSH = 512,
 #else
@@ -39,13 +39,13 @@ enum {
 #endif
     LINE_BYTES_MAX = 64 << 10,
     ITEMS_MAX = 10000, /* of an array */
-    THROTTLED_MS = 50, /* who has used up their rate is looked at again so often */
+    THROTTLED_MS = 50, /* between attempts to continue a throttled batch */
     REFUSAL_MAX = 512, /* bytes of one refusal */
 };
 
 typedef struct entry {
     uint64_t line;
-    char *refusal; /* NULL: it is the hub's */
+    char *refusal; /* NULL: the hub has it */
     uint16_t refusal_len;
     uint8_t type, decimals; /* of the score, for the result */
 } entry;
@@ -55,7 +55,7 @@ typedef struct rung_batch {
     rung_api *api;
     RUNG_LINK(struct rung_batch) link;
     bool is_array, is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
-    bool is_skipping; /* the rest of a line that was too long */
+    bool is_skipping; /* discards the rest of a line that was too long */
 
     rung_buffer in;
     size_t in_at;
@@ -69,8 +69,8 @@ typedef struct rung_batch {
     uint32_t ring_size;
     entry *ring;
     rung_hub_waiter waiter;
-    uint64_t heard_ms; /* the last line of it, by the loop's clock */
-    bool is_begun;     /* a submission was taken: the request paid for the first one */
+    uint64_t heard_ms; /* time of its last line, by the loop's clock */
+    bool is_begun;     /* the first submission, which the request paid for, was taken */
     bool is_throttled; /* the next line waits for the sender's rate */
 } rung_batch;
 
@@ -97,7 +97,7 @@ static void destroy(rung_batch *b) {
     rung_alloc_free(a, b, sizeof *b);
 }
 
-/* False: no memory; the ring is as before. */
+/* False: out of memory, and the ring is unchanged. */
 static bool grow_ring(rung_batch *b, uint32_t size) {
     const rung_alloc *a = b->api->config.alloc;
     entry *ring = rung_alloc_get(a, size * sizeof *ring);
@@ -124,7 +124,7 @@ static rung_batch *create(rung_call *c, bool is_array) {
     b->api = api;
     b->is_array = is_array;
     b->out = (rung_json_writer){.alloc = a};
-    b->in = (rung_buffer){.alloc = a, .limit = c->body_len}; /* an array's; else any */
+    b->in = (rung_buffer){.alloc = a, .limit = c->body_len}; /* of an array: exact */
     RUNG_LIST_PREPEND(&api->batches, b, link);
     rung_fair_take(&api->batch_shares, c->share, 1);
     b->heard_ms = rung_loop_now_ms(api->config.loop);
@@ -143,10 +143,10 @@ static void flush(rung_batch *b) {
         return;
     if (!rung_exchange_write(b->call->x, rung_json_written(&b->out)))
         b->is_full = true;
-    b->out.len = 0; /* a comma that is due stays so */
+    b->out.len = 0; /* keeps is_comma_due */
 }
 
-/* Results of one turn leave together, in one chunk. */
+/* Send the results of one turn in one chunk. */
 static void flush_soon(rung_batch *b) {
     if (b->out.len >= OUT_FLUSH) {
         flush(b);
@@ -172,7 +172,7 @@ static void write_refusal(rung_json_writer *w, uint64_t line, const rung_problem
     rung_json_close_object(w);
 }
 
-/* Refusals at the front of the ring have nothing before them any more. */
+/* Write the refusals at the front of the ring. */
 static void write_refused(rung_batch *b) {
     for (; b->head != b->tail && entry_at(b, b->head)->refusal; b->head++) {
         entry *e = entry_at(b, b->head);
@@ -204,15 +204,15 @@ static bool is_blank(rung_slice line) {
     return true;
 }
 
-/* Leave out what is left of a line that was refused for its length. */
+/* Discard the rest of a line that was refused as too long. */
 static void skip_line(rung_batch *b) {
     char *end = memchr(b->in.data + b->in_at, '\n', b->in.len - b->in_at);
     b->is_skipping = !end;
     b->in_at = end ? (size_t)(end - b->in.data) + 1 : b->in.len;
 }
 
-/* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over, unless they are too long:
- * whether a line is taken must not hang on the pieces it came in, and a long one is refused before its end is seen. */
+/* The next line of NDJSON; false: it is incomplete. Blank lines are skipped unless they are too long: a long line is
+ * refused before its end arrives, and the result must not depend on how the input was split. */
 static bool take_line(rung_batch *b, rung_slice *line_out) {
     if (b->is_skipping)
         skip_line(b);
@@ -263,13 +263,13 @@ static void refuse(rung_batch *b, const rung_problem *p) {
         return;
     }
     char *text = rung_alloc_get(b->api->config.alloc, REFUSAL_MAX);
-    if (!text) { /* without memory for the reason: stop here, and let the peer see it */
+    if (!text) { /* out of memory: end the answer incomplete */
         b->is_stopping = true;
         return;
     }
     rung_json_writer w = {.data = text, .size = REFUSAL_MAX};
     write_refusal(&w, b->line, p);
-    if (rung_json_failed(&w)) { /* a reason full of escapes */
+    if (rung_json_failed(&w)) { /* too many escapes */
         rung_problem plain = *p;
         plain.detail = RUNG_SLICE("see the code");
         plain.field.len = 0;
@@ -291,7 +291,7 @@ static void refuse_error(rung_batch *b, const rung_err *err) {
     refuse(b, &p);
 }
 
-/* A stream whose key is no longer good ends with a last line that says so; what comes after it is not read. */
+/* A stream whose key is no longer valid ends with a line that says so. */
 static void check_sender(rung_batch *b) {
     rung_access_answer why;
     rung_need need = {.role = RUNG_ROLE_SERVER, .board = RUNG_BOARDS_EACH};
@@ -315,7 +315,7 @@ static rung_verdict pay(rung_batch *b, rung_access_answer *why) {
 
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
 
-/* It waits for room, and leaves most of it to those who cannot. */
+/* A batch can wait for room, so it leaves most of it to senders that cannot. */
 static rung_hub_sender sender_of(const rung_batch *b) {
     return (rung_hub_sender){.share = b->call->share, .is_patient = true};
 }
@@ -332,7 +332,7 @@ static void submit(rung_batch *b, rung_slice text) {
     rung_slice board = slots[SCORE_BOARD].text;
     if (st < 0 && why.err.reason == RUNG_REASON_NONE)
         why.err.reason = RUNG_REASON_MALFORMED;
-    if (st >= 0) /* asked for every line: the key may have been revoked since the last one */
+    if (st >= 0) /* for every line: the key may have been revoked */
         st = rung_submit_open(&api->service, &b->call->who, board, now_ms, &def, &why);
     if (st >= 0)
         st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &why.err);
@@ -363,8 +363,8 @@ static void look_again_soon(rung_api *api) {
         rung_timer_start(api->config.loop, &api->throttled, THROTTLED_MS, THROTTLED_MS);
 }
 
-/* The hub is full of others' changes: look again when it has applied one. All may be applied already and merely not
- * answered yet, or be refused since the disk is full: no sequence comes then, so the clock is asked, too. */
+/* The hub is full of other senders' changes: try again when it has applied one. If all are applied but not answered, or
+ * the disk is full, no further sequence comes, so a timer tries too. */
 static void wait_for_hub(rung_batch *b) {
     if (b->is_waiting || b->pending)
         return;
@@ -375,7 +375,7 @@ static void wait_for_hub(rung_batch *b) {
     rung_hub_wait(b->api->service.hub, &b->waiter);
 }
 
-/* Room for one more in the ring. */
+/* Is there room in the ring? It may grow. */
 static bool has_room(rung_batch *b) {
     return b->tail - b->head < b->ring_size ||
            (b->ring_size < RING && grow_ring(b, b->ring_size * 2));
@@ -409,7 +409,7 @@ static void refuse_long_line(rung_batch *b) {
     refuse_error(b, &err);
 }
 
-/* Take the next submission and pay for it. False: there is none yet, or it has to wait: it is as if not taken. */
+/* Take the next submission and charge the sender's rate. False: there is none yet, or it waits and is put back. */
 static bool take_paid(rung_batch *b, rung_slice *text_out) {
     size_t in_at = b->in_at;
     uint64_t line = b->line;
@@ -449,7 +449,7 @@ static bool is_line_too_long(const rung_batch *b) {
            b->scanned == b->in.len - b->in_at;
 }
 
-/* Its end is not there yet. */
+/* Refuse a line before its end has arrived. */
 static void refuse_begun_line(rung_batch *b) {
     b->line++;
     b->api->metrics.batch_lines++;
@@ -503,7 +503,7 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     b->pending--;
     write_refused(b);
     flush_soon(b);
-    /* Half a ring at a time: the peer is not stopped and started for every line. */
+    /* Resume at half a ring, not for every line. */
     if (b->pending == 0 || (b->is_held && b->tail - b->head <= b->ring_size / 2))
         pump(b);
 }
@@ -536,13 +536,13 @@ static void gone(void *ctx, rung_exchange *x) {
     pump(b);
 }
 
-/* Does it hold its place for nothing? Not while we are the ones who do not read, or the peer does not. */
+/* Does it hold its place without submitting? Not while we do not read, or the client does not. */
 static bool is_silent(const rung_batch *b, uint64_t now_ms) {
     return !b->is_array && !b->is_input_over && !b->is_stopping && !b->is_held && !b->is_full &&
            !b->is_throttled && b->pending == 0 && now_ms - b->heard_ms >= b->api->config.line_ms;
 }
 
-/* A place is for who submits. What keeps a connection open, such as blank lines, does not keep a place. */
+/* End streams without submissions. Blank lines keep the connection open, but not the place. */
 void rung__batch_end_silent(void *ctx) {
     rung_api *api = ctx;
     uint64_t now_ms = rung_loop_now_ms(api->config.loop);
@@ -552,7 +552,7 @@ void rung__batch_end_silent(void *ctx) {
             continue;
         b->line++;
         rung_err err;
-        RUNG_FAIL_WHY(&err, RUNG_EBUSY, RUNG_REASON_SILENT, "no submission came for too long");
+        RUNG_FAIL_WHY(&err, RUNG_EBUSY, RUNG_REASON_SILENT, "no submission for too long");
         refuse_error(b, &err);
         b->is_stopping = true;
         pump(b);
@@ -580,7 +580,7 @@ static void start_stream(rung_call *c) {
     rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
 }
 
-/* The whole array is JSON, or nothing is done. */
+/* Check the whole array before any of it is submitted. */
 static bool check_array(rung_call *c, rung_json *r) {
     rung_err err = {0};
     uint32_t count = 0;
@@ -618,7 +618,7 @@ static void start_array(rung_call *c) {
     }
     rung_json_init(b->items, b->in.data, b->in.len, NULL);
     rung_ignore(rung_json_enter_array(b->items), "checked above");
-    b->in_at = b->in.len; /* from now on `items` reads it */
+    b->in_at = b->in.len; /* `items` reads it */
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
     rung_exchange_begin(c->x, 200, RUNG_TYPE_JSON);
     rung_json_append(&b->out, RUNG_SLICE("["));
@@ -641,7 +641,7 @@ void rung__answer_batches(void *ctx) {
             flush(b);
 }
 
-/* Some may have earned a submission meanwhile, or the hub have room. */
+/* Continue batches that wait for their rate or for the hub. */
 void rung__batch_on_throttled(void *ctx) {
     rung_api *api = ctx;
     bool is_left = false;

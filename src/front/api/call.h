@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call.h - shared inside the room: one request on its way through the API.
  *
- * A call lives in its exchange's memory and ends with it. A handler (one for each route, named in routes.c) answers
- * now, or puts a change into the hub and answers when that does, or asks the archive. Loop's thread. */
+ * A call lives in its exchange's memory and ends with it. A handler (one for each route, named in routes.c) answers at
+ * once, or after the hub has applied its change, or after the archive has answered. Thread: the loop's. */
 #ifndef RUNG_FRONT_API_CALL_H
 #define RUNG_FRONT_API_CALL_H
 
@@ -21,15 +21,15 @@ typedef struct rung_call {
     const rung_route *route;
     rung_who who;
     rung_args args;
-    rung_slice board, player; /* of the path, "me" resolved; ptr NULL: there is none */
-    char *body;               /* during the handler; may be changed */
+    rung_slice board, player; /* of the path, "me" resolved; ptr NULL: none */
+    char *body;               /* valid during the handler, which may change it */
     size_t body_len;
-    rung_slice note; /* what a handler needs again when its change is answered */
+    rung_slice note; /* kept by a handler until its change is answered */
     bool is_new;     /* likewise: the board was not there before */
-    bool is_stream;  /* it lasts as long as its sender wants: its time says nothing */
+    bool is_stream;  /* its duration is the sender's choice, so it is not timed */
 
     /* while it waits, for a sequence or for the archive */
-    uint32_t share; /* 0: not asked for yet */
+    uint32_t share; /* 0: not looked up yet */
     rung_hub_waiter waiter;
     int64_t deadline_ms;
     RUNG_LINK(struct rung_call) link;
@@ -54,34 +54,34 @@ void rung__call_answer(rung_call *c, int status);
 void rung__call_answer_seq(rung_call *c, int status, uint64_t seq);
 /* Send what is in api->out. */
 void rung__call_send(rung_call *c, int status);
-/* A whole answer: did it change anything, and the sequence that shows it. */
+/* The whole answer {changed, seq}. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
-/* With the problem of (st, reason, field); `err` may be NULL. */
+/* End it with the problem of (st, reason, field); `err` may be NULL. */
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
-/* The same, of an error that is made here. `field` is what of the request it is about, or NULL. */
+/* The same for a new error. `field` names the part of the request that is wrong, or is NULL. */
 void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
                           const char *text);
-/* With these members, as JSON text, instead of a field. */
+/* The same with these members, as JSON text, instead of a field. */
 void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members);
-/* The request cannot be read, unless `err` has another reason. */
+/* The same with the reason MALFORMED, unless `err` has another. */
 void rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
-/* What `field` names is not there. */
+/* The thing that `field` names does not exist. */
 void rung__call_absent(rung_call *c, const char *field, const char *text);
 /* The definition of the call's board; NULL: there is none, and the call is ended. */
 const rung_board_def *rung__call_board(rung_call *c);
-/* There is no room for it now. */
+/* 503: no room for it now. */
 void rung__call_overloaded(rung_call *c);
-/* The server has not recovered yet, or stops. */
+/* 503: the server recovers, or stops. */
 void rung__call_not_ready(rung_call *c);
 
 /* ---- who asks ---- */
 
-/* Once more, after a wait: false: they may not any more, and the call is ended. */
+/* Check the permission again after a wait. False: it was withdrawn, and the call is ended. */
 bool rung__call_may_still(rung_call *c);
-/* End the call with an error of `service`, whether of access or not; and the problem that it is. */
+/* End the call with an error of a use case, of access or otherwise; and the problem of such an error. */
 void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *why);
 rung_problem rung__access_problem(rung_status st, const rung_access_answer *why);
-/* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
+/* Whose share of a limited resource it uses: the key's, or the address's (base/fair.h). */
 uint32_t rung__call_share(rung_call *c);
 static inline rung_hub_sender rung__call_sender(rung_call *c) {
     return (rung_hub_sender){.share = rung__call_share(c)};
@@ -89,11 +89,11 @@ static inline rung_hub_sender rung__call_sender(rung_call *c) {
 
 /* ---- changes ---- */
 
-/* Put api->event and answer with {changed, seq} when it is applied; on failure the call is ended here. */
+/* Propose api->event and answer {changed, seq} when it is applied; on failure the call is ended. */
 void rung__call_change(rung_call *c);
 /* Memory that lives as long as the call, zeroed; NULL: out of memory, and the call is ended. */
 void *rung__call_alloc(rung_call *c, size_t size);
-/* Read the body by the route's schema; false: it is malformed, and the call is ended. */
+/* Read the body by the route's schema. False: it is malformed, and the call is ended. */
 bool rung__call_read_body(rung_call *c, rung_slot *slots);
 
 #endif

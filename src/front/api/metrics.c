@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statuses are counted in a short list of those we give; another one (a new one of the transport) counts as the class
- * it belongs to. A histogram's buckets are cumulative only in the text: counting touches one of them. */
+/* Statuses are counted in a fixed list; any other counts as 400 or 500. Histogram buckets become cumulative only in the
+ * text: counting touches one of them. */
 #include "front/api/metrics.h"
 
 #include "front/api/routes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.h - counting requests by route and status, and how long they took.
  *
- * Fixed arrays, nothing allocated: the number of series does not depend on what is asked. Loop's thread. */
+ * Fixed arrays, no allocation: the number of series does not depend on the requests. Thread: the loop's. */
 #ifndef RUNG_FRONT_API_METRICS_H
 #define RUNG_FRONT_API_METRICS_H
 
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define RUNG_METRICS_ROUTES_MAX 64 /* the last one counts what is no route */
+#define RUNG_METRICS_ROUTES_MAX 64 /* the last counts requests without a route */
 #define RUNG_METRICS_STATUSES   24
 #define RUNG_METRICS_BUCKETS    16
 
@@ -26,7 +26,7 @@ typedef struct rung_metrics {
     uint64_t waits, wait_timeouts;       /* reads that waited for a sequence */
 } rung_metrics;
 
-/* One request is answered; `status` 0: its client went away. `took_us` NULL: counted, but not timed. */
+/* Count a request; `status` 0: its client disconnected. `took_us` NULL: not timed. */
 void rung_metrics_count(rung_metrics *m, uint32_t route, int status, const uint64_t *took_us,
                         uint64_t bytes_in, uint64_t bytes_out);
 
@@ -37,7 +37,7 @@ void rung_metrics_family(rung_json_writer *w, const char *name, const char *type
 /* One sample: `labels` as text without braces, may be empty. */
 void rung_metrics_uint(rung_json_writer *w, const char *name, const char *labels, uint64_t value);
 void rung_metrics_real(rung_json_writer *w, const char *name, const char *labels, double value);
-/* A label's value, escaped as the format wants it. */
+/* A label's value, quoted and escaped. */
 void rung_metrics_label(rung_json_writer *w, rung_slice value);
 
 /* Requests and their times, by the table of routes. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenAPI 3.1 document, from the table of routes and the tables of their bodies and answers: what is not in them is
- * not in it, and the other way round.
- *
- * Schemas become components; those that are used are found by walking from the routes, and written once each. */
+/* The OpenAPI 3.1 document, generated from the tables of routes and schemas. Every schema that a route uses becomes a
+ * component, written once. */
 #include "base/assert.h"
 #include "codec/board_json.h"
 #include "front/api/parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages are few: they are looked for one by one, by the numbers first. */
+/* A linear search over a few pages that compares numbers first. */
 #include "front/api/page_cache.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ rung_slice rung_page_find(const rung_page_cache *cache, const rung_page_key *key
     return (rung_slice){NULL, 0};
 }
 
-/* The page of the same request, whose time is over, or the one that has been there longest. */
+/* Replace the outdated page of the same request, or the oldest page. */
 static rung_page *choose(rung_page_cache *cache, const rung_page_key *key) {
     for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++)
         if (is_of(&cache->pages[i], key))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.h - shared inside the room: the API object, and what its parts do for its life and its turns of the loop. */
+/* parts.h - shared inside the room: the API object, and its parts' functions for its life and its turns of the loop. */
 #ifndef RUNG_FRONT_API_PARTS_H
 #define RUNG_FRONT_API_PARTS_H
 
@@ -13,7 +13,7 @@
 #include "front/live/live.h"
 
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
-#define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
+#define RUNG_API_BATCHES_MAX 256  /* batches in flight; one more: 503 */
 
 struct rung_batch;
 
@@ -31,8 +31,8 @@ struct rung_api {
     rung_row *rows; /* RUNG_API_ROWS_MAX */
     rung_buffer body;
 
-    RUNG_LIST(rung_call) waiting; /* for a sequence; by deadline, since all wait equally long */
-    rung_fair waiting_shares, batch_shares; /* who has how many */
+    RUNG_LIST(rung_call) waiting; /* for a sequence; in order of their deadlines */
+    rung_fair waiting_shares, batch_shares;
     rung_timer wait_timer;
 
     RUNG_LIST(rung_call) ranked; /* ask for a player's place: answered together after the turn */
@@ -42,7 +42,7 @@ struct rung_api {
     rung_work archive_work[RUNG_ASKER_READERS_MAX];
     rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
 
-    struct rung_key_change *key_change; /* under way in the pool; NULL: none */
+    struct rung_key_change *key_change; /* in flight on a worker thread; NULL: none */
 
     rung_live *live;
     rung_page_cache pages; /* of top lists */
@@ -52,7 +52,7 @@ struct rung_api {
     rung_timer line_timer; /* looks for streams that send nothing, while there are streams */
     rung_timer throttled;  /* runs while a batch waits for its sender's rate */
 
-    uint64_t boot; /* tells this process from another in ETags */
+    uint64_t boot; /* distinguishes processes in ETags */
     rung_metrics metrics;
     char *openapi;
     size_t openapi_len, openapi_size;
@@ -62,7 +62,7 @@ static inline const rung_state *rung__api_state(const rung_api *api) {
     return rung_hub_state(api->service.hub);
 }
 
-/* A file of the console; false: there is none at this path. */
+/* Answer with a file of the console; false: there is none at this path. */
 bool rung__api_asset(rung_exchange *x, const rung_request *r);
 
 /* ---- places (api_reads.c) ---- */

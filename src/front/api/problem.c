@@ -6,7 +6,7 @@
 #define ANY       NULL
 #define R(reason) RUNG_REASON_##reason
 
-/* By HTTP status. A ranking's window is named by any of three fields. */
+/* Sorted by HTTP status. Any of three fields may name a ranking's window. */
 const rung_problem_row rung_problem_rows[] = {
     {400, "malformed", 0, RUNG_EINVAL, R(MALFORMED), ANY, NULL},
     {400, "malformed", 0, RUNG_ERANGE, R(MALFORMED), ANY, NULL},
@@ -76,7 +76,7 @@ static const rung_problem_row *find(rung_status st, rung_reason reason, const ch
     return NULL;
 }
 
-/* A status that no row names is a failure of ours. */
+/* A status without a row is an internal failure. */
 static const rung_problem_row *row_of(rung_status st, rung_reason reason, const char *field) {
     const rung_problem_row *row = NULL;
     if (st == RUNG_NOT_FOUND)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* problem.h - from our errors to what HTTP says: one table, so that the same refusal has the same code everywhere.
+/* problem.h - one table from errors to HTTP problems, so that a refusal has the same code everywhere.
  *
- * The key is (status, reason, field) of an error. A row whose reason is that of the error comes before one without a
- * reason; a row without a field is for every field. Codes are never renamed. The transport has a few codes of its own
- * (front/http/http.h). Pure. */
+ * The key is (status, reason, field) of an error. A row with the error's reason wins over one without a reason; a row
+ * without a field matches every field. Codes are never renamed. The transport adds a few codes (front/http/http.h).
+ * Pure. */
 #ifndef RUNG_FRONT_API_PROBLEM_H
 #define RUNG_FRONT_API_PROBLEM_H
 
@@ -27,7 +27,7 @@ extern const uint32_t rung_problem_row_count;
 typedef struct rung_problem {
     int status;
     const char *code;  /* static */
-    rung_slice field;  /* what is wrong; may be empty; borrows from the rung_err */
+    rung_slice field;  /* what is wrong, or empty; borrows from the rung_err */
     bool is_rule;      /* `field` is a rule of the board */
     rung_slice detail; /* borrows from the message */
     int retry_s;       /* 0: no Retry-After */

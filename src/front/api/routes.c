@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table, and reading a request's target by it.
+/* The table of routes, and how a request's target is read by it.
  *
  * Invariants, checked by the unit test:
  *  1. No two routes match the same method and path: where one has a word, another of the same method and length may
@@ -402,7 +402,7 @@ const uint32_t rung_route_count = COUNT(rung_routes);
 
 /* ---- finding ---- */
 
-/* The next segment of a template or path, which begins behind a '/': false at the end. */
+/* The next segment of a template or path, after its '/'; false at the end. */
 static bool next_segment(const char **at, const char *end, rung_slice *out) {
     if (*at == end)
         return false;
@@ -503,7 +503,7 @@ static rung_status read_text(const rung_param *p, rung_arg *arg, rung_err *err) 
     return RUNG_OK;
 }
 
-/* Digits and nothing else: a query is no place for 1e3. */
+/* Digits only: 1e3 is not a count. */
 static bool is_whole(rung_slice text) {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] < '0' || text.ptr[i] > '9')
@@ -611,7 +611,7 @@ rung_status rung_route_read_path(const rung_route *route, const rung_slice *segm
 
 /* ---- the query ---- */
 
-/* Cut at the first `byte`; false when there is none left. */
+/* Split at the first `byte`; false at the end. */
 static bool cut(rung_slice *rest, char byte, rung_slice *part_out) {
     if (!rest->ptr)
         return false;
@@ -632,7 +632,7 @@ static const rung_param *find_param(const rung_route *route, rung_slice name, ui
     return NULL;
 }
 
-/* Commas are cut before decoding, so that an encoded one can be part of a name. */
+/* Split at commas before decoding, so that a name can contain an encoded comma. */
 static rung_status read_list(const rung_param *p, rung_slice raw, rung_arg *arg, char **scratch,
                              rung_err *err) {
     rung_slice piece, decoded;
@@ -691,7 +691,7 @@ rung_status rung_route_read_query(const rung_route *route, rung_slice query, run
         if (!route->params[i].in_path)
             args->arg[i] = (rung_arg){.number = route->params[i].otherwise};
     if (!query.len)
-        query.ptr = NULL; /* no parts, rather than an empty one */
+        query.ptr = NULL; /* no parts, instead of one empty part */
     while (cut(&query, '&', &pair)) {
         rung_status st = pair.len ? read_pair(route, pair, args, &scratch, err)
                                   : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "query", "an empty part");

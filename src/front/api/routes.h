@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.h - the one table of what can be asked: routing, checking of parameters and bodies, who may, /openapi.json and
- * docs/http.md are all made from it, so that they cannot drift apart.
+/* routes.h - the table of routes. Routing, checks of parameters and bodies, permissions, /openapi.json and docs/http.md
+ * all come from it, so they cannot drift apart.
  *
  *     st = rung_route_find(method, path, &route, segments, &err);          // RUNG_NOT_FOUND; RUNG_EUNSUPPORTED: 405
  *     st = rung_route_read_path(route, segments, &args, scratch, &err);
@@ -23,9 +23,9 @@
 #define RUNG_PARAMS_MAX 12 /* of one route, in path and query together */
 
 typedef enum rung_param_type {
-    RUNG_PARAM_NAME, /* a board, player or team: min .. max bytes of UTF-8 without control characters */
-    RUNG_PARAM_TEXT,   /* at most `max` bytes */
-    RUNG_PARAM_SCORE,  /* a number; what is exact is the board's to say */
+    RUNG_PARAM_NAME,   /* a board, player or team: UTF-8 without control characters */
+    RUNG_PARAM_TEXT,   /* min .. max bytes */
+    RUNG_PARAM_SCORE,  /* a number; the board's type decides what is exact */
     RUNG_PARAM_SCORES, /* numbers with commas between */
     RUNG_PARAM_COUNT,  /* a whole number, min .. max */
     RUNG_PARAM_REAL,   /* a number above min, up to max */
@@ -40,7 +40,7 @@ typedef struct rung_param {
     rung_param_type type;
     bool in_path, required, has_default;
     int64_t min, max;
-    int64_t otherwise;          /* with has_default: of a count, flag or choice */
+    int64_t otherwise;          /* the default of a count, flag or choice */
     const char *const *choices; /* NULL at the end */
     const char *doc;
 } rung_param;
@@ -53,20 +53,20 @@ typedef struct rung_arg {
     double real;
 } rung_arg;
 
-/* Step through the names of a RUNG_PARAM_NAMES, or the numbers of RUNG_PARAM_SCORES: false at the end. */
+/* The next of the names or numbers of RUNG_PARAM_NAMES and RUNG_PARAM_SCORES; false at the end. */
 bool rung_arg_next(rung_slice *names, rung_slice *name_out);
 
-/* Answers that a route may give beside those of its own. */
+/* Properties of a route, some with the statuses that it may answer. */
 enum {
     RUNG_MAY_MISS = 1,       /* 404: the board, player, window ... is not there */
     RUNG_MAY_REFUSE = 2,     /* 422 */
     RUNG_MAY_CONFLICT = 4,   /* 409 */
     RUNG_IS_CHANGE = 8,      /* 507, 503 */
-    RUNG_IS_UNGUARDED = 16,  /* nobody is asked for a key */
+    RUNG_IS_UNGUARDED = 16,  /* needs no key */
     RUNG_IS_OPEN_EARLY = 32, /* answered before recovery is complete */
     RUNG_IS_STREAM = 64,     /* the answer does not end by itself */
-    RUNG_IS_LIST = 128,      /* of boards: each is shown to who may read it */
-    RUNG_NEEDS_KEY = 256,    /* also on a board that is public */
+    RUNG_IS_LIST = 128,      /* of boards: shows those that the caller may read */
+    RUNG_NEEDS_KEY = 256,    /* even on a public board */
 };
 
 typedef enum rung_body_kind {
@@ -111,8 +111,8 @@ typedef struct rung_args {
 } rung_args;
 
 /* The route of a request, and the raw segments of its path (room for RUNG_URL_SEGMENTS_MAX). HEAD is looked up as GET.
- * RUNG_NOT_FOUND: no such path; RUNG_EUNSUPPORTED: the path is there, the method is not, and `allowed` (may be NULL)
- * says which are, as the Allow header wants it; RUNG_EINVAL: not a path. */
+ * RUNG_NOT_FOUND: no such path; RUNG_EUNSUPPORTED: not this method, and `allowed` (may be NULL) is the value of the
+ * Allow header; RUNG_EINVAL: not a path. */
 #define RUNG_ALLOWED_MAX 48
 RUNG_NODISCARD rung_status rung_route_find(rung_method method, rung_slice path,
                                            const rung_route **route_out, rung_slice *segments,
@@ -121,8 +121,8 @@ RUNG_NODISCARD rung_status rung_route_find(rung_method method, rung_slice path,
 /* Decode and check the parameters in the path. `scratch` has room for the path's bytes. RUNG_EINVAL naming one. */
 RUNG_NODISCARD rung_status rung_route_read_path(const rung_route *route, const rung_slice *segments,
                                                 rung_args *args, char *scratch, rung_err *err);
-/* The same for the query; what is not sent gets its default. `scratch` has room for the query's bytes and one more for
- * each. RUNG_EINVAL naming what is unknown, repeated, missing or wrong. */
+/* The same for the query; parameters that are not sent get their default. `scratch` has room for twice the query's
+ * bytes. RUNG_EINVAL naming what is unknown, repeated, missing or wrong. */
 RUNG_NODISCARD rung_status rung_route_read_query(const rung_route *route, rung_slice query,
                                                  rung_args *args, char *scratch, rung_err *err);
 

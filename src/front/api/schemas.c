@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables only. In answers, `required` means: always there. `format` carries what the tables of codec/schema.h have no
- * place for, for openapi.c: "pattern:...", "enum|a|b", "readonly", "number" (a string holds a number), "later" (left
- * out of the document), or a format of OpenAPI's own. */
+/* Tables only. In answers, `required` means: always present. `format` tells openapi.c what codec/schema.h has no field
+ * for: "pattern:...", "enum|a|b", "readonly", "number" (a string that holds a number), "later" (not documented), or a
+ * format of OpenAPI. */
 #include "front/api/schemas.h"
 
 #include "codec/board_json.h"
@@ -208,7 +208,7 @@ SCHEMA(rung_outcome_schema, "Outcome", "What became of a submission.",
               "Each window reached; empty for a duplicate."),
        SEQ);
 
-/* What the status in words and a type would add to every line is not worth their bytes. */
+/* Without type and title, to keep lines short. */
 static const rung_schema line_problem_schema = {.name = "LineProblem",
                                                 .doc = "Why one submission of a batch failed.",
                                                 .fields = problem_fields + 2,
@@ -258,7 +258,7 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
               ALWAYS("members", INTEGER, "Ranked players."),
               ALWAYS("percentile", NUMBER, "Percent of teams at or below the score."));
 
-/* What every ranked answer begins with. */
+/* The head of every ranked answer. */
 #define HEAD                                                                                       \
     ALWAYS("board", STRING, "The board's id."),                                                    \
         ALWAYS("window", STRING, "As `window=` names it: `all`, a kind, or a season's name."),     \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schemas.h - the shapes of bodies and answers: tables for reading the ones and documenting both.
+/* schemas.h - schemas of bodies and answers: tables to read bodies and to document both.
  *
- * A definition's own shape is in board_json.h. Bodies are read by these tables; answers are written by hand
- * (answers.h), and a test holds what comes out against the table. Constant data. */
+ * Board definitions are in board_json.h. Bodies are read by these tables. Answers are written by hand (answers.h),
+ * and a test checks them against the tables. Constant data. */
 #ifndef RUNG_FRONT_API_SCHEMAS_H
 #define RUNG_FRONT_API_SCHEMAS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form is checked by the table in schemas.c, values by the use case (service/submit.h). */
+/* The schema checks the form, the use case (service/submit.h) the values. */
 #include "front/api/submission.h"
 
 #include "service/submit.h"
@@ -82,7 +82,7 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
     return RUNG_OK;
 }
 
-/* As its JSON says it; a string is kept as what it says. Null is none. */
+/* The JSON text, of a string its content; null is none. */
 static rung_slice meta_of(const rung_slot *slot) {
     if (!slot->present || slot->kind == RUNG_JSON_NULL)
         return (rung_slice){NULL, 0};
@@ -95,7 +95,7 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
                                  const rung_board_def *def, rung_json *r, rung_event *event,
                                  rung_err *err) {
     event->kind = RUNG_EVENT_SCORE;
-    rung_score_event *e = &event->score; /* the event is large: only this part of it is set */
+    rung_score_event *e = &event->score; /* only this part is set: the event is large */
     *e = (rung_score_event){.board = board, .player = slots[SCORE_PLAYER].text};
     rung_status st = fill_score(slots, def, r, e, err);
     if (st < 0)

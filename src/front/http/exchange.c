@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange.c - answers: heads, whole bodies, pieces, problems; and what a handler may ask of a request.
+/* exchange.c - answers: heads, whole bodies, pieces, problems; and the request as a handler sees it.
  *
- * The answer of the oldest exchange of a connection goes straight into the connection's output; the answers of
- * those behind it gather in `out` until it is their turn.
+ * The answer of a connection's oldest exchange goes straight into the connection's output. Later ones are buffered in
+ * `out` until it is their turn.
  *
- * 1. An answer is begun once and ended once (rung__exchange_go); then the exchange goes back (rung__session_advance).
+ * 1. An answer begins once and ends once (rung__exchange_go); then the exchange is released (rung__session_advance).
  * 2. is_final is decided before the head is written, and the head says so.
- * 3. Nothing a handler passes can break a header line: control characters become blanks. */
+ * 3. A handler cannot break a header line: control characters become blanks. */
 #include "front/http/exchange.h"
 
 #include "base/assert.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#define BEHIND_HIGH 65536u /* bytes a streamed answer may gather while others are before it */
+#define BEHIND_HIGH 65536u /* bytes that a streamed answer may buffer while others are before it */
 
 bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes) {
     size_t before = b->size;
@@ -104,7 +104,7 @@ bool rung_exchange_is_gone(const rung_exchange *x) {
 
 /* ---- the body ---- */
 
-/* What held the reading up is over. */
+/* The handler takes more of the body. */
 static void read_on(rung_exchange *x) {
     if (!x->session || x->session->is_in_data)
         return;
@@ -247,7 +247,7 @@ static const char *date_now(rung_http *h) {
     return h->date;
 }
 
-/* Where a head is composed. Its parts are bounded: see RUNG__EXTRA_SIZE. */
+/* Composes a head. Its parts are bounded: see RUNG__EXTRA_SIZE. */
 typedef struct composer {
     char *at;
 } composer;
@@ -288,7 +288,7 @@ static void decide_final(rung_exchange *x, bool is_body_wanted) {
         x->is_final = true;
     if (s->reading != x || x->body_state >= RUNG__BODY_HERE || is_body_wanted)
         return;
-    /* A body that nobody wants: thrown away when short, else not waited for. */
+    /* Nobody wants the body: discard a short one, and close rather than read a long one. */
     bool was_never_asked_for = x->head.expects_continue && x->body_mode == RUNG__BODY_UNASKED;
     bool is_long = s->phase == RUNG__PHASE_LENGTH && s->left > x->http->config.discard_max;
     if (was_never_asked_for || is_long)
@@ -344,7 +344,7 @@ void rung_exchange_set(rung_exchange *x, const char *name, rung_slice value) {
     size_t name_len = strlen(name), len = name_len + value.len + 4;
     RUNG_ASSERT(x->state < RUNG__BEGUN);
     if (x->extra_len + len > RUNG__EXTRA_SIZE)
-        return; /* a head has a limit too: what does not fit is left out */
+        return; /* beyond the limit of a head */
     if (x->extra_len + len > x->extra_size) {
         uint32_t size = x->extra_size ? RUNG__EXTRA_SIZE : 256;
         if (size < x->extra_len + len)
@@ -450,7 +450,7 @@ void rung__exchange_tell(rung_exchange *x, const rung_head_problem *p) {
     emit(x, body);
 }
 
-/* An OPTIONS of a browser that asks before it sends the real request. */
+/* A CORS preflight: OPTIONS, sent by a browser before the real request. */
 bool rung__exchange_preflight(rung_exchange *x) {
     if (x->request.method != RUNG_METHOD_OPTIONS || !x->http->config.cors_origins)
         return false;
@@ -531,8 +531,8 @@ void rung_exchange_end(rung_exchange *x) {
     end_exchange(x);
 }
 
-/* Without its last chunk a chunked answer is seen to be incomplete, and what there is of it arrives. Any other would
- * look whole. */
+/* A chunked answer without its last chunk is incomplete for the client, and the rest still arrives. With other framing
+ * only a reset shows that something is missing. */
 void rung__exchange_cut_off(rung_exchange *x) {
     if (x->state >= RUNG__BEGUN && x->is_chunked)
         rung_conn_finish(x->session->conn);

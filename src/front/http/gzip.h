@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip.h - whole bodies compressed with zlib, one stream and one buffer for all of them. Private to front/http. */
+/* gzip.h - private to front/http: compress whole bodies with zlib, with one stream and one buffer for all. */
 #ifndef RUNG_FRONT_HTTP_GZIP_H
 #define RUNG_FRONT_HTTP_GZIP_H
 
@@ -9,10 +9,9 @@
 #include <stdbool.h>
 #include <zlib.h>
 
-#define RUNG__GZIP_BODY_MAX                                                                        \
-    (1u << 20) /* larger bodies are sent as they are: the loop must not stand still */
+#define RUNG__GZIP_BODY_MAX (1u << 20) /* larger ones would block the loop for too long */
 
-/* Zero and an allocator is ready for use. */
+/* Initialise to zero, with packed.alloc. */
 typedef struct rung__gzip {
     rung_buffer packed; /* the last answer */
     z_stream stream;

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-/* Free exchanges and sessions kept; none under a sanitizer, so that a use after the end is seen. */
+/* Free exchanges and sessions that are pooled; none under ASan, so that it sees a use after the end. */
 #if defined(__SANITIZE_ADDRESS__)
 #define EXCHANGES_KEPT 0u
 #define SESSIONS_KEPT  0u
@@ -31,8 +31,8 @@
 #define SESSIONS_KEPT  1024u
 #endif
 
-#define BEHIND_MAX                                                                                 \
-    (256u << 10) /* bytes of answers that wait for others; then no more requests are handed out */
+/* Bytes of answers that wait for those before them; beyond this no more requests are handed out. */
+#define BEHIND_MAX (256u << 10)
 
 static const rung_head_problem no_memory = {503, "overloaded", "out of memory, try again later"};
 static const rung_head_problem overloaded = {503, "overloaded",
@@ -83,7 +83,7 @@ void rung__exchange_release(rung_exchange *x) {
     rung_alloc_free(h->config.alloc, x, sizeof *x);
 }
 
-/* How long it may wait for a request: not long where others wait for its place. */
+/* The idle timeout: shorter where connections are scarce. */
 static uint32_t idle_ms_of(const rung__session *s) {
     const rung_http_config *config = &s->http->config;
     bool is_scarce =
@@ -159,7 +159,7 @@ static void list_pop(rung__session *s) {
         s->reading = NULL;
 }
 
-/* Its turn has come: what it has gathered goes out. */
+/* It is the first now: send what it has buffered. */
 static void send_gathered(rung__session *s, rung_exchange *x) {
     if (!x->out.len)
         return;
@@ -223,8 +223,8 @@ static bool may_run(const rung__session *s, const rung_exchange *x) {
     return s->count == 1 || (!is_exclusive(x) && !s->unsafe_count);
 }
 
-/* The client is told, as far as that is still possible, and the connection ends. The exchange may be one that
- * the handler knows: then it is told that its client is gone. */
+/* Tell the client if its answer has not begun, and end the connection. If the handler has the exchange, tell it that
+ * the client is gone. */
 static void fail_request(rung__session *s, rung_exchange *x, const rung_head_problem *p) {
     s->is_last = true;
     s->http->stats.malformed += p->status != 408;
@@ -302,7 +302,7 @@ static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_prob
     if (!x->head_bytes) {
         static char nothing[1];
         x->head_bytes = nothing;
-        x->head.field_count = 0; /* offsets into bytes that are not ours */
+        x->head.field_count = 0; /* their offsets are into the input */
         x->started_ns = rung_loop_clock_ns(s->http->loop);
         enqueue(x);
     }
@@ -319,7 +319,7 @@ static void half_free(rung__session *s) {
     rung__session_tell_held(s);
 }
 
-/* Only as much of it as is filled in: clients that never finish a head shall cost little. */
+/* Keep only the fields read so far: clients that never finish a head must cost little. */
 static bool half_keep(rung__session *s, const rung_head *head) {
     uint32_t size =
         (uint32_t)(offsetof(rung_head, fields) + head->field_count * sizeof head->fields[0]);
@@ -334,7 +334,7 @@ static bool half_keep(rung__session *s, const rung_head *head) {
     return true;
 }
 
-/* An exchange for the head that is coming, with what is known of it; NULL: no memory. */
+/* An exchange for the next head, with the part that has been parsed; NULL: out of memory. */
 static rung_exchange *exchange_begin(rung__session *s) {
     rung_exchange *x = exchange_take(s->http);
     if (x && s->half)
@@ -342,7 +342,7 @@ static rung_exchange *exchange_begin(rung__session *s) {
     return x;
 }
 
-/* The head is not complete; the exchange goes back until there is more of it. */
+/* The head is incomplete: give the exchange back until more of it arrives. */
 static void wait_for_head(rung__session *s, rung_exchange *x) {
     bool is_kept = half_keep(s, &x->head);
     rung__exchange_release(x);
@@ -355,7 +355,7 @@ static void wait_for_head(rung__session *s, rung_exchange *x) {
     s->phase = RUNG__PHASE_HEAD;
 }
 
-/* False: nothing more can be done with this input now. */
+/* False: stop reading this input for now. */
 static bool read_head(rung__session *s, rung_slice *input) {
     rung_http *h = s->http;
     rung_exchange *x = exchange_begin(s);
@@ -487,7 +487,7 @@ static bool read_chunks(rung__session *s, rung_slice *input) {
     }
 }
 
-/* May bytes of the body be looked at? The handler has to have asked, and must not hold it. */
+/* May the body be read? The handler must have asked for it, and must not hold it. */
 static bool is_body_wanted(rung__session *s) {
     rung_exchange *x = s->reading;
     if (!x || x->state == RUNG__ENDED)
@@ -505,7 +505,7 @@ static bool may_read_on(const rung__session *s) {
            s->behind_bytes < BEHIND_MAX;
 }
 
-/* One step; false when the rest of the input has to wait. */
+/* One step; false: the rest of the input has to wait. */
 static bool step(rung__session *s, rung_slice *input) {
     if (s->phase == RUNG__PHASE_UPGRADED)
         return false;
@@ -532,22 +532,22 @@ static bool step(rung__session *s, rung_slice *input) {
     return s->phase == RUNG__PHASE_LENGTH ? read_length(s, input) : read_chunks(s, input);
 }
 
-/* A body that goes to the handler in pieces has no size, so it may take as long as it likes; its bytes must come. */
+/* A streamed body may last any time, so only the pause between its pieces is limited. */
 static bool is_streamed(const rung__session *s) {
     return s->reading && s->reading->state != RUNG__ENDED &&
            s->reading->body_mode == RUNG__BODY_STREAM;
 }
 
-/* The deadline that fits what the session waits for. */
+/* Set the deadline for what the session waits for. */
 static void watch_idle(rung__session *s) {
     const rung_http_config *config = &s->http->config;
     if (rung_conn_is_finished(s->conn) || s->phase == RUNG__PHASE_HEAD)
-        return; /* a head's time is set once, when it begins */
+        return; /* a head's deadline is set once, when it begins */
     if (s->phase == RUNG__PHASE_IDLE) {
         rung_conn_deadline(s->conn, s->count ? 0 : idle_ms_of(s));
     } else if (!is_body_wanted(s)) {
         rung_conn_deadline(s->conn, 0);
-        s->body_since_ms = 0; /* our own time is not the client's */
+        s->body_since_ms = 0; /* our pauses do not count against the client */
     } else {
         uint64_t now = rung_loop_now_ms(s->http->loop);
         if (!s->body_since_ms) {
@@ -577,7 +577,7 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
     return consumed;
 }
 
-/* Something that held the reading up may be gone. */
+/* A reason to pause may have gone. */
 static void on_woken(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
     s->is_in_data = true;
@@ -586,11 +586,11 @@ static void on_woken(rung_conn *c) {
     for (rung_exchange *x = s->first; x && s->phase != RUNG__PHASE_UPGRADED; x = x->next)
         if (x->body_state == RUNG__BODY_DUE && x->state != RUNG__ENDED) {
             tell_body(x);
-            break; /* the list may have changed; at most one asks so late at a time */
+            break; /* the list may have changed; at most one is due at a time */
         }
     rung_slice nothing = RUNG_SLICE("");
     if (s->phase == RUNG__PHASE_LENGTH || s->phase == RUNG__PHASE_CHUNKS)
-        while (step(s, &nothing)) { /* a body of no bytes ends without input */
+        while (step(s, &nothing)) { /* an empty body ends without input */
         }
     rung_exchange *x = s->first;
     if (s->phase != RUNG__PHASE_UPGRADED && x && x->is_waiting && !rung_conn_is_full(c)) {
@@ -625,7 +625,7 @@ static void on_ended(rung_conn *c) {
         rung_conn_finish(c);
     } else {
         s->is_last = true;
-        s->is_stopping = true; /* the last one's answer says so */
+        s->is_stopping = true; /* the last answer says Connection: close */
         if (s->last->state >= RUNG__BEGUN)
             s->last->is_final = true;
     }
@@ -635,7 +635,7 @@ static void on_expired(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
     if (s->phase > RUNG__PHASE_HEAD) {
         if (rung_conn_is_full(c)) {
-            s->body_since_ms = 0; /* we do not read: it is the answers that are too slow */
+            s->body_since_ms = 0; /* we do not read, since the client does not take its answers */
             watch_idle(s);
         } else if (s->reading && s->reading->state != RUNG__ENDED)
             fail_request(s, s->reading, &slow_body);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h - HTTP/1.1 on connections of the net: framing, limits, order; what a request means is the handler's
- * business.
+/* http.h - HTTP/1.1 on connections of the net: framing, limits, order. The handler knows what a request means.
  *
  *     rung_http_create(&(rung_http_config){.alloc = a, .net = net, .handle = handle, .ctx = api}, &http, &err);
  *     rung_net_listen(net, &address, rung_http_protocol(), http, tls, &bound, &err);
  *     ...
  *     rung_http_destroy(http);          // after the net has stopped and every exchange was ended
  *
- * Limits and what happens at them: head longer or with more fields than allowed: 431; target too long: 414;
- * head not complete in head_ms: 408; body slower than body_rate, or not complete in body_max_ms: 408;
- * more requests under way than in_flight_max: 503 with Retry-After; more pipelined ones than pipeline_max: they
- * wait in the socket; body over the route's limit: 413. All with a problem body, and the connection closes after
- * those that leave the framing in doubt. Thread: the loop's. */
+ * Limits: head too long or too many fields: 431; target too long: 414; head not complete in head_ms: 408; body slower
+ * than body_rate or not complete in body_max_ms: 408; more than in_flight_max requests: 503 with Retry-After; more than
+ * pipeline_max on one connection: they wait in the socket; body over the route's limit: 413. Each answer has a problem
+ * body; the connection closes where the framing is in doubt. Thread: the loop's. */
 #ifndef RUNG_FRONT_HTTP_HTTP_H
 #define RUNG_FRONT_HTTP_HTTP_H
 
@@ -25,9 +23,8 @@
 
 typedef struct rung_http rung_http; /* heap object; whoever created it calls rung_http_destroy() */
 
-/* Zero is a good default for every field but alloc, net and handle. Texts are used until destroy. */
-/* The problems that the transport itself answers with: status, code, description. Some of these codes the handler has
- * uses for too. Codes are never renamed. */
+/* The problems that the transport itself answers with: status, code, description. The handler uses some of these codes
+ * too. Codes are never renamed. */
 #define RUNG_HTTP_PROBLEM_MAP(X)                                                                   \
     X(400, "malformed", "not a request this server understands")                                   \
     X(403, "origin_not_allowed", "pages of this origin are not allowed")                           \
@@ -43,12 +40,13 @@ typedef struct rung_http rung_http; /* heap object; whoever created it calls run
     X(503, "too_many_connections", "try again later")                                              \
     X(505, "version_not_supported", "neither HTTP/1.1 nor HTTP/1.0")
 
+/* Zero is a good default for every field but alloc, net and handle. Texts are used until destroy. */
 typedef struct rung_http_config {
     const rung_alloc *alloc;
     rung_net *net;
-    void (*handle)(void *ctx, rung_exchange *x); /* the head of a request is there */
-    /* An exchange was answered and sent on its way, or its client is gone (status 0): for metrics and the
-     * access log. The request's slices are still valid, rung_exchange_user() too. NULL: nobody asks. */
+    void (*handle)(void *ctx, rung_exchange *x); /* the head of a request has been read */
+    /* An exchange has ended, with status 0 if its client is gone: for metrics and the access log. The request's slices
+     * and rung_exchange_user() are still valid. May be NULL. */
     void (*observe)(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
                     uint64_t bytes_in, uint64_t bytes_out);
     void *ctx;
@@ -57,19 +55,16 @@ typedef struct rung_http_config {
     uint32_t fields_max;    /* header fields; 0: 64. Trailers: 16 fields, 4 KiB, ignored */
     uint32_t idle_ms;       /* between requests; head_ms where connections are scarce. 0: 75 s */
     uint32_t head_ms;       /* from its first byte to its last; 0: 10 s */
-    uint32_t
-        body_ms; /* a body may take this long, and for every byte 1 / body_rate longer; 0: 10 s */
-    uint32_t body_rate; /* bytes per second; 0: 500 */
-    uint32_t
-        body_max_ms; /* but never longer than this; a streamed one: between two pieces. 0: 60 s */
-    uint32_t pipeline_max;  /* requests under way on one connection; 0: 64 */
+    uint32_t body_ms;       /* for a body, plus 1 / body_rate for every byte; 0: 10 s */
+    uint32_t body_rate;     /* bytes per second; 0: 500 */
+    uint32_t body_max_ms;   /* for a whole body; streamed: between two pieces. 0: 60 s */
+    uint32_t pipeline_max;  /* requests in flight on one connection; 0: 64 */
     uint32_t in_flight_max; /* on all of them; 0: 16,384 */
-    uint32_t
-        discard_max; /* an unread body up to this size is read and thrown away; else we close. 0: 64 KiB */
-    uint32_t gzip_min; /* whole answers from this size on; 0: 1,024; UINT32_MAX: never */
-    int gzip_level;    /* 1 .. 9; 0: 1 */
-    const char *const
-        *cors_origins; /* "https://game.example", or "*" for any; NULL-terminated; NULL: none */
+    uint32_t discard_max;   /* bytes read of an unwanted body before we close; 0: 64 KiB */
+    uint32_t gzip_min;      /* whole answers from this size on; 0: 1,024; UINT32_MAX: never */
+    int gzip_level;         /* 1 .. 9; 0: 1 */
+    /* "https://game.example", or "*" for any; ends with NULL; NULL: none */
+    const char *const *cors_origins;
 } rung_http_config;
 
 RUNG_NODISCARD rung_status rung_http_create(const rung_http_config *config, rung_http **http_out,
@@ -80,7 +75,7 @@ void rung_http_destroy(rung_http *h); /* NULL is fine */
 const rung_protocol *rung_http_protocol(void);
 
 typedef struct rung_http_stats {
-    uint64_t requests, malformed /* refused by the transport */, overloaded /* 503 */, timed_out;
+    uint64_t requests, malformed, overloaded, timed_out; /* the last three: refused here */
     uint64_t upgraded, gzipped;
     uint32_t in_flight;
     size_t memory; /* bytes of exchanges in use and pooled */

@@ -18,7 +18,7 @@ rung_slice rung_origin_allowed(const char *const *list, rung_slice origin) {
     return (rung_slice){0};
 }
 
-/* What follows "://", whatever the scheme; ptr is NULL when it is no origin. */
+/* The part after "://", of any scheme; ptr is NULL when it is not an origin. */
 static rung_slice host_of(rung_slice origin) {
     const char *colon = origin.len ? memchr(origin.ptr, ':', origin.len) : NULL;
     size_t scheme = colon ? (size_t)(colon - origin.ptr) : 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* origin.h - which web pages may talk to us: the whole policy about Origin and Host.
+/* origin.h - which web pages may use the server: the whole policy about Origin and Host.
  *
  *  1. Pages of the configured origins may read and change (CORS). "*" is any page.
- *  2. Pages that we served ourselves may change, and open WebSockets, where CORS does not apply.
- *  3. Where there are no keys everybody who reaches us is an admin, so only pages of this machine may ask. A page of
- *     elsewhere can also give our address a name of its own (DNS rebinding). Its browser then takes it for our own page
- *     and sends no Origin with a read: only the Host tells. So Host must be a name of this machine too.
+ *  2. Pages that this server sent may change, and open WebSockets, to which CORS does not apply.
+ *  3. Without keys every client is an admin, so only pages of this machine may ask. DNS rebinding lets a foreign page
+ * use our address under its own name: the browser then treats it as our page and sends no Origin with a read. So Host
+ * must name this machine too.
  *
- * Who sends no Origin is no page of another site; who sends no Host is no browser. Pure. */
+ * A request without Origin does not come from a page of another site, one without Host not from a browser. Pure. */
 #ifndef RUNG_FRONT_HTTP_ORIGIN_H
 #define RUNG_FRONT_HTTP_ORIGIN_H
 

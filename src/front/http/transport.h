@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transport.h - what the files of the transport know of each other: the front, a connection's session, an exchange.
- *
- * Private to front/http: http.c reads requests, exchange.c answers them. */
+/* transport.h - private to front/http: the structs that http.c (reading requests) and exchange.c (answering) share. */
 #ifndef RUNG_FRONT_HTTP_TRANSPORT_H
 #define RUNG_FRONT_HTTP_TRANSPORT_H
 
@@ -19,32 +17,32 @@ typedef enum rung__body_mode {
     RUNG__BODY_STREAM,
 } rung__body_mode;
 
-#define RUNG__ROOM_SIZE  3072u /* of an exchange: its head, then what the handler allocates */
-#define RUNG__EXTRA_SIZE 2560u /* header fields set by the handler; a head has 4096 in all */
+#define RUNG__ROOM_SIZE  3072u /* an exchange's arena: its head, then what the handler allocates */
+#define RUNG__EXTRA_SIZE 2560u /* header fields set by the handler, of the 4096 bytes of a head */
 
-/* A block too large for the room. */
+/* An allocation too large for the arena. */
 typedef struct rung__block {
     struct rung__block *next;
     size_t size;
     _Alignas(16) char bytes[];
 } rung__block;
 
-/* How far an exchange is. It only goes forward, through rung__exchange_go():
+/* The life of an exchange. It only goes forward, through rung__exchange_go():
  *
- *     NEW --its head has come--> QUEUED --its turn has come--> HANDED --the answer's head is written--> BEGUN --> ENDED
+ *     NEW --head read--> QUEUED --its turn--> HANDED --head of the answer written--> BEGUN --> ENDED
  *
- * One that the transport refuses in its queue skips HANDED; one whose client is gone may end from anywhere. From QUEUED
- * on it counts as in flight, unless it is a stream of events. */
+ * An exchange that the transport refuses while it is queued skips HANDED. One whose client is gone may end from any
+ * state. From QUEUED on it counts as in flight, unless it is a stream of events. */
 typedef enum rung__exchange_state {
     RUNG__NEW,
-    RUNG__QUEUED, /* the handler has not seen it */
+    RUNG__QUEUED,
     RUNG__HANDED, /* the handler has it */
-    RUNG__BEGUN,  /* the answer's head is written */
-    RUNG__ENDED,  /* and all of it; it waits for those before it to be sent */
+    RUNG__BEGUN,
+    RUNG__ENDED, /* the answer is complete, and is sent after those before it */
 } rung__exchange_state;
 
-/* COMING --all has come--> HERE; the handler asks only then: HERE --> DUE --it is told--> HERE. A handler may hold up a
- * streamed body: COMING --> HELD --> COMING. */
+/* COMING --> HERE when it is complete. If the handler asks only then: HERE --> DUE --body() called--> HERE. A handler
+ * may pause a streamed body: COMING --> HELD --> COMING. */
 typedef enum rung__body_state {
     RUNG__BODY_COMING,
     RUNG__BODY_HELD,
@@ -55,7 +53,7 @@ typedef enum rung__body_state {
 struct rung_exchange {
     rung_http *http;
     rung__session *session; /* NULL: the client is gone */
-    rung_exchange *next;    /* on its connection, in order of arrival; or in the pool */
+    rung_exchange *next;    /* on its connection, or in the pool */
     rung_request request;
     char *head_bytes;
     void *user;
@@ -64,32 +62,32 @@ struct rung_exchange {
     rung__body_mode body_mode;
     rung_exchange_body *body;
     void *body_ctx;
-    uint64_t body_limit, body_size; /* size: what has come */
+    uint64_t body_limit, body_size; /* size: bytes received */
     rung_buffer collected;
     rung__body_state body_state;
     /* the answer */
     int status;
     rung__exchange_state state;
-    bool is_chunked;   /* the answer is */
+    bool is_chunked;   /* the answer's framing */
     bool is_final;     /* the connection closes after it */
-    bool is_waiting;   /* was told to wait for `drained` */
+    bool is_waiting;   /* the handler waits for `drained` */
     bool is_events;    /* the answer is a stream of events: it ends with its reader */
     bool has_encoding; /* the handler set Content-Encoding */
-    rung_buffer out;   /* the answer, as long as others are before it */
-    char *extra;       /* more fields of its head */
+    rung_buffer out;   /* the answer, while others are before it */
+    char *extra;       /* header fields set by the handler */
     uint32_t extra_len, extra_size;
     uint64_t started_ns, bytes_in, bytes_out;
     /* memory */
     rung__block *blocks;
     uint32_t room_used;
-    size_t charged; /* bytes that it keeps for its client, beside itself */
-    rung_head head; /* from its fields on, nothing is zeroed for a new request */
+    size_t charged; /* bytes held for the client, besides this struct */
+    rung_head head; /* not zeroed for a new request from head.fields on */
     _Alignas(16) char room[RUNG__ROOM_SIZE];
 };
 
 typedef enum rung__phase {
-    RUNG__PHASE_IDLE,   /* nothing of the next head has come */
-    RUNG__PHASE_HEAD,   /* some of it has: its deadline runs */
+    RUNG__PHASE_IDLE,
+    RUNG__PHASE_HEAD,   /* part of a head has been read: its deadline runs */
     RUNG__PHASE_LENGTH, /* a body of known length */
     RUNG__PHASE_CHUNKS,
     RUNG__PHASE_UPGRADED, /* the connection speaks another protocol */
@@ -98,22 +96,22 @@ typedef enum rung__phase {
 struct rung__session {
     rung_http *http;
     rung_conn *conn;
-    rung_exchange *first, *last; /* under way, oldest first */
-    rung_exchange *reading; /* whose body is coming; NULL: nobody's, and a body is thrown away */
-    rung_head *half;        /* what is known of a head of which more is to come; NULL: nothing */
+    rung_exchange *first, *last; /* in flight, oldest first */
+    rung_exchange *reading;      /* whose body is coming; NULL: a body is discarded */
+    rung_head *half;             /* the parsed part of an incomplete head; may be NULL */
     uint32_t half_size;
     uint32_t count, unsafe_count;
-    size_t behind_bytes; /* of answers that wait for others */
+    size_t behind_bytes; /* of answers that wait for those before them */
     size_t charged;      /* the sum of its exchanges' */
     rung__phase phase;
     bool is_last;     /* no more requests are read */
-    bool is_in_data;  /* the reading loop runs, and looks at the exchanges when it ends */
+    bool is_in_data;  /* the reading loop runs: it continues by itself */
     bool is_stopping; /* the connection closes when all requests are answered */
     uint64_t left;    /* of a body of known length */
     rung_chunks chunks;
-    uint64_t thrown; /* of an unread body */
+    uint64_t thrown; /* bytes discarded of a body that nobody asked for */
     uint64_t body_since_ms, body_bytes;
-    uint64_t body_last_ms; /* when the last of it came */
+    uint64_t body_last_ms; /* time of its last piece */
     rung__session *next;   /* in the pool */
 };
 
@@ -132,22 +130,22 @@ struct rung_http {
 
 /* http.c */
 extern const rung_head_problem rung__too_large;
-void rung__exchange_release(
-    rung_exchange *x); /* it is ended and off its session: back to the pool */
-/* An exchange of this session has ended: send what can be sent, finish the connection if it was the final one. */
+/* Back to the pool: the exchange has ended and left its session. */
+void rung__exchange_release(rung_exchange *x);
+/* An exchange of this session has ended: send what can be sent, and finish the connection after the final one. */
 void rung__session_advance(rung__session *s);
 void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 
 /* exchange.c */
 void rung__exchange_go(rung_exchange *x, rung__exchange_state to);
-/* Add to a buffer of the exchange, and count it. False: no memory. */
+/* Append to a buffer of the exchange and charge its growth. False: out of memory. */
 bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes);
-void rung__exchange_refuse(rung_exchange *x,
-                           const rung_head_problem *p); /* end it with a problem */
-void rung__exchange_tell(rung_exchange *x,
-                         const rung_head_problem *p); /* say it, without ending the exchange */
-void rung__exchange_cut_off(
-    rung_exchange *x); /* end the connection so that the answer looks incomplete */
-bool rung__exchange_preflight(rung_exchange *x); /* true: it was one, and is ended */
+/* End the exchange with a problem; or only send the problem. */
+void rung__exchange_refuse(rung_exchange *x, const rung_head_problem *p);
+void rung__exchange_tell(rung_exchange *x, const rung_head_problem *p);
+/* End the connection so that the client sees an incomplete answer. */
+void rung__exchange_cut_off(rung_exchange *x);
+/* True: it was a CORS preflight, and is answered. */
+bool rung__exchange_preflight(rung_exchange *x);
 
 #endif
