@@ -16,9 +16,9 @@
 #include "front/http/origin.h"
 #include "service/moderate.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     WAIT_MS = 5000,
@@ -297,12 +297,7 @@ static bool is_type(rung_slice type, const char *wanted) {
     size_t len = strlen(wanted);
     if (type.len < len || (type.len > len && type.ptr[len] != ';' && type.ptr[len] != ' '))
         return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = type.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != wanted[i])
-            return false;
-    }
-    return true;
+    return strncasecmp(type.ptr, wanted, len) == 0;
 }
 
 /* A page of another origin can send forms and plain text without a preflight, but not JSON. Other clients may leave the
@@ -395,15 +390,10 @@ static bool check_origin(rung_call *c) {
     return false;
 }
 
-static bool is_query_board(const rung_param *p) {
-    return !p->in_path && strcmp(p->name, "board") == 0;
-}
-
-static bool has_query_board(const rung_route *r) {
-    for (uint32_t i = 0; i < r->param_count; i++)
-        if (is_query_board(&r->params[i]))
-            return true;
-    return false;
+/* The argument of that name in the path, or in the query; NULL: the route has none. */
+static const rung_arg *find_in(const rung_call *c, bool in_path, const char *name) {
+    const rung_arg *arg = rung__call_find(c, name);
+    return arg && c->route->params[arg - c->args.arg].in_path == in_path ? arg : NULL;
 }
 
 /* Permissions may have changed while the call waited for its body, its sequence or the archive. */
@@ -426,7 +416,7 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     if (c->route->flags & RUNG_IS_UNGUARDED)
         return true;
     bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
-                   has_query_board(c->route); /* its boards are checked one by one, later */
+                   find_in(c, false, "board"); /* its boards are checked one by one, later */
     rung_need need = need_of(c, is_each ? RUNG_BOARDS_EACH : c->board);
     need.cost = 1;
     rung_verdict v = rung_access_enter(
@@ -441,26 +431,20 @@ static bool check_who(rung_call *c, int64_t now_ms) {
 /* ---- arguments ---- */
 
 static void find_subjects(rung_call *c) {
-    for (uint32_t i = 0; i < c->route->param_count; i++) {
-        const rung_param *p = &c->route->params[i];
-        if (!p->in_path)
-            break;
-        if (strcmp(p->name, "board") == 0)
-            c->board = c->args.arg[i].text;
-        if (strcmp(p->name, "player") == 0)
-            c->player = c->args.arg[i].text;
-    }
+    const rung_arg *board = find_in(c, true, "board"), *player = find_in(c, true, "player");
+    if (board)
+        c->board = board->text;
+    if (player)
+        c->player = player->text;
 }
 
 /* A board in the query needs the same permission; without it the request is about all boards. */
 static bool check_query_board(rung_call *c, int64_t now_ms) {
-    for (uint32_t i = 0; i < c->route->param_count; i++) {
-        if (!is_query_board(&c->route->params[i]))
-            continue;
-        c->board = c->args.arg[i].text;
-        return check_may(c, c->board, now_ms);
-    }
-    return true;
+    const rung_arg *board = find_in(c, false, "board");
+    if (!board)
+        return true;
+    c->board = board->text;
+    return check_may(c, c->board, now_ms);
 }
 
 static void run(rung_call *c, const rung_slice *segments) {
@@ -591,7 +575,7 @@ static void free_memory(rung_api *api) {
     const rung_alloc *a = api->config.alloc;
     rung_asker_destroy(api->service.asker);
     rung_json_writer_deinit(&api->out);
-    rung_page_cache_deinit(&api->pages, a);
+    rung_page_cache_deinit(&api->pages);
     rung_buffer_deinit(&api->body);
     rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
     rung_alloc_free(a, api->openapi, api->openapi_size);

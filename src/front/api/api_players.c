@@ -243,7 +243,6 @@ typedef struct history_ask {
     rung_archive_call base; /* the first member */
     int64_t from_ms, to_ms;
     uint32_t limit, count;
-    uint64_t cursor_seq;
     rung_archive_point points[];
 } history_ask;
 
@@ -251,7 +250,7 @@ static rung_status ask_history(rung_archive_job *job, const rung_archive_port *p
                                rung_archive *archive) {
     history_ask *ask = (history_ask *)job;
     const rung_call *c = ask->base.call;
-    rung_status st = port->cursor(archive, &ask->cursor_seq, NULL, &job->err);
+    rung_status st = port->cursor(archive, &ask->base.cursor_seq, NULL, &job->err);
     if (st < 0)
         return st;
     return port->history(archive, c->board, c->player, ask->from_ms, ask->to_ms, ask->limit,
@@ -298,6 +297,12 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
     rung_json_close_object(w);
 }
 
+/* `a` NULL: there is no archive. */
+static void end_answer(rung_call *c, const rung_archive_call *a) {
+    RUNG_JSON_MEMBER(&c->api->out, "archived_seq", uint, a ? a->cursor_seq : 0);
+    rung__call_answer_seq(c, 200, a ? a->job.seq : rung_state_seq(rung__api_state(c->api)));
+}
+
 static void answer_history(rung_call *c, const history_ask *ask) {
     const rung_board_def *def = rung__call_board(c);
     if (!def)
@@ -312,9 +317,7 @@ static void answer_history(rung_call *c, const history_ask *ask) {
     for (uint32_t i = 0; ask && i < ask->count; i++)
         write_point(w, &ask->points[i], style, def);
     rung_json_close_array(w);
-    RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    rung__call_answer_seq(c, 200,
-                          ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
+    end_answer(c, ask ? &ask->base : NULL);
 }
 
 static void finish_history(rung_archive_call *a) {
@@ -346,14 +349,13 @@ typedef struct submissions_ask {
     rung_archive_call base; /* the first member */
     rung_archive_score_query query;
     uint32_t limit, count; /* asks for one more than the limit: is there a next page? */
-    uint64_t cursor_seq;
     rung_archive_score scores[];
 } submissions_ask;
 
 static rung_status ask_submissions(rung_archive_job *job, const rung_archive_port *port,
                                    rung_archive *archive) {
     submissions_ask *ask = (submissions_ask *)job;
-    rung_status st = port->cursor(archive, &ask->cursor_seq, NULL, &job->err);
+    rung_status st = port->cursor(archive, &ask->base.cursor_seq, NULL, &job->err);
     if (st < 0)
         return st;
     return port->scores(archive, &ask->query, ask->limit + 1, ask->scores, &ask->count, &job->err);
@@ -452,9 +454,7 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
         write_place(w, &ask->scores[shown - 1]);
     else
         rung_json_write_null(w);
-    RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    rung__call_answer_seq(c, 200,
-                          ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
+    end_answer(c, ask ? &ask->base : NULL);
 }
 
 static void finish_submissions(rung_archive_call *a) {

@@ -15,6 +15,7 @@
 typedef struct rung_archive_call {
     rung_archive_job job; /* the first member */
     rung_call *call;
+    uint64_t cursor_seq;                         /* how far the archive had come, if `run` asks */
     void (*finish)(struct rung_archive_call *a); /* writes the answer, and ends the call */
     size_t size;
 } rung_archive_call;

@@ -286,11 +286,6 @@ static void refuse_why(rung_batch *b, rung_status st, const rung_access_answer *
     refuse(b, &p);
 }
 
-static void refuse_error(rung_batch *b, const rung_err *err) {
-    rung_problem p = rung_problem_of(err->code, err);
-    refuse(b, &p);
-}
-
 /* A stream whose key is no longer valid ends with a line that says so. */
 static void check_sender(rung_batch *b) {
     rung_access_answer why;
@@ -404,9 +399,10 @@ static void finish(rung_batch *b) {
 }
 
 static void refuse_long_line(rung_batch *b) {
-    rung_err err;
-    RUNG_FAIL_WHY(&err, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE, "a line is longer than 65,536 bytes");
-    refuse_error(b, &err);
+    rung_access_answer why = {0};
+    rung_status st = RUNG_FAIL_WHY(&why.err, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE,
+                                   "a line is longer than 65,536 bytes");
+    refuse_why(b, st, &why);
 }
 
 /* Take the next submission and charge the sender's rate. False: there is none yet, or it waits and is put back. */
@@ -551,9 +547,10 @@ void rung__batch_end_silent(void *ctx) {
         if (!is_silent(b, now_ms))
             continue;
         b->line++;
-        rung_err err;
-        RUNG_FAIL_WHY(&err, RUNG_EBUSY, RUNG_REASON_SILENT, "no submission for too long");
-        refuse_error(b, &err);
+        rung_access_answer why = {0};
+        rung_status st =
+            RUNG_FAIL_WHY(&why.err, RUNG_EBUSY, RUNG_REASON_SILENT, "no submission for too long");
+        refuse_why(b, st, &why);
         b->is_stopping = true;
         pump(b);
     }

@@ -6,6 +6,7 @@
 #include "front/api/parts.h"
 #include "front/api/schemas.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SCHEMAS_MAX = 96 };
@@ -45,12 +46,15 @@ static void gather_all(components *all) {
     }
 }
 
-static void write_ref(rung_json_writer *w, const rung_schema *s) {
-    char text[96] = "#/components/schemas/";
-    size_t len = strlen(text), name = strlen(s->name);
-    RUNG_ASSERT(len + name < sizeof text);
-    memcpy(text + len, s->name, name + 1);
+static void write_ref(rung_json_writer *w, const char *kind, const char *name) {
+    char text[96];
+    int len = snprintf(text, sizeof text, "#/components/%s/%s", kind, name);
+    RUNG_ASSERT((size_t)len < sizeof text);
     RUNG_JSON_MEMBER(w, "$ref", word, text);
+}
+
+static void write_schema_ref(rung_json_writer *w, const rung_schema *s) {
+    write_ref(w, "schemas", s->name);
 }
 
 /* ---- a field ---- */
@@ -129,7 +133,7 @@ static void write_type(rung_json_writer *w, const rung_field *f, uint32_t type) 
                  {RUNG_FIELD_ARRAY, "array", NULL},        {RUNG_FIELD_OBJECT, "object", NULL}};
     uint32_t i = 0;
     if (type == RUNG_FIELD_OBJECT && f->nested) {
-        write_ref(w, f->nested);
+        write_schema_ref(w, f->nested);
         return;
     }
     while (names[i].type != type)
@@ -312,11 +316,11 @@ static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
     open_content(w, RUNG_TYPE_JSON);
     RUNG_JSON_MEMBER(w, "type", word, "array");
     RUNG_JSON_OPEN(w, "items", object);
-    write_ref(w, s);
+    write_schema_ref(w, s);
     rung_json_close_object(w);
     close_content(w);
     open_content(w, RUNG_TYPE_NDJSON);
-    write_ref(w, s);
+    write_schema_ref(w, s);
     close_content(w);
 }
 
@@ -330,7 +334,7 @@ static void write_body(rung_json_writer *w, const rung_route *r) {
         write_batch_content(w, r->body);
     } else {
         open_content(w, RUNG_TYPE_JSON);
-        write_ref(w, r->body);
+        write_schema_ref(w, r->body);
         close_content(w);
     }
     rung_json_close_object(w);
@@ -353,7 +357,7 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
         } else {
             open_content(w, result->type);
             if (result->schema) {
-                write_ref(w, result->schema);
+                write_schema_ref(w, result->schema);
             } else {
                 RUNG_JSON_MEMBER(w, "type", word,
                                  strcmp(result->type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
@@ -365,63 +369,38 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
     rung_json_close_object(w);
 }
 
-static void write_problem(rung_json_writer *w, int status, const char *name) {
-    write_status_key(w, status);
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "$ref");
-    char text[96] = "#/components/responses/";
-    memcpy(text + strlen(text), name, strlen(name) + 1);
-    rung_json_write_word(w, text);
-    rung_json_close_object(w);
-}
+enum { GUARDED = 1 << 16, HAS_BODY = 1 << 17 }; /* beside the flags of routes.h */
 
+/* The problems that a route may answer, by its traits; 0: every route. */
 static const struct {
     int status;
+    uint32_t traits;
     const char *name, *doc;
 } problems[] = {
-    {400, "Malformed", "Malformed: `field` names what is wrong."},
-    {401, "Unauthorized", "No key, or not a good one."},
-    {403, "Forbidden", "A good key that may not do this."},
-    {404, "NotFound", "The board, player, window or ranking is not there."},
-    {409, "Conflict", "The same id with another body, or a `min_seq` far ahead of the log."},
-    {413, "TooLarge", "The body is too large."},
-    {415, "UnsupportedType", "The body is not of a supported type."},
-    {422, "Refused", "Well-formed, but not allowed: `rule` or `field` says by what."},
-    {429, "TooMany", "Too many requests: come back after Retry-After seconds."},
-    {503, "Unavailable", "Not ready, overloaded or stopping: come back after Retry-After seconds."},
-    {507, "StorageFull", "The disk is full; reads go on."},
+    {400, 0, "Malformed", "Malformed: `field` names what is wrong."},
+    {401, GUARDED, "Unauthorized", "No key, or not a good one."},
+    {403, GUARDED, "Forbidden", "A good key that may not do this."},
+    {404, RUNG_MAY_MISS, "NotFound", "The board, player, window or ranking is not there."},
+    {409, RUNG_MAY_CONFLICT, "Conflict",
+     "The same id with another body, or a `min_seq` far ahead of the log."},
+    {413, HAS_BODY, "TooLarge", "The body is too large."},
+    {415, HAS_BODY, "UnsupportedType", "The body is not of a supported type."},
+    {422, RUNG_MAY_REFUSE, "Refused",
+     "Well-formed, but not allowed: `rule` or `field` says by what."},
+    {429, GUARDED, "TooMany", "Too many requests: come back after Retry-After seconds."},
+    {503, 0, "Unavailable",
+     "Not ready, overloaded or stopping: come back after Retry-After seconds."},
+    {507, RUNG_IS_CHANGE, "StorageFull", "The disk is full; reads go on."},
 };
 
-static bool may_wait(const rung_route *r) {
+/* The route's flags and GUARDED, HAS_BODY; a route that may wait for a sequence may conflict. */
+static uint32_t traits_of(const rung_route *r) {
+    uint32_t traits = r->flags | (r->flags & RUNG_IS_UNGUARDED ? 0 : GUARDED) |
+                      (r->body_kind == RUNG_BODY_NONE ? 0 : HAS_BODY);
     for (uint32_t i = 0; i < r->param_count; i++)
         if (strcmp(r->params[i].name, "min_seq") == 0)
-            return true;
-    return false;
-}
-
-static bool may_give(const rung_route *r, int status) {
-    bool is_guarded = !(r->flags & RUNG_IS_UNGUARDED), has_body = r->body_kind != RUNG_BODY_NONE;
-    switch (status) {
-    case 400:
-        return true; /* an unknown parameter at least */
-    case 401:
-    case 403:
-    case 429:
-        return is_guarded;
-    case 404:
-        return r->flags & RUNG_MAY_MISS;
-    case 409:
-        return r->flags & RUNG_MAY_CONFLICT || may_wait(r);
-    case 413:
-    case 415:
-        return has_body;
-    case 422:
-        return r->flags & RUNG_MAY_REFUSE;
-    case 507:
-        return r->flags & RUNG_IS_CHANGE;
-    default:
-        return true;
-    }
+            traits |= RUNG_MAY_CONFLICT;
+    return traits;
 }
 
 static void write_operation(rung_json_writer *w, const rung_route *r) {
@@ -452,8 +431,12 @@ static void write_operation(rung_json_writer *w, const rung_route *r) {
         if (r->results[i].status)
             write_result(w, r, &r->results[i]);
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
-        if (may_give(r, problems[i].status))
-            write_problem(w, problems[i].status, problems[i].name);
+        if (!problems[i].traits || problems[i].traits & traits_of(r)) {
+            write_status_key(w, problems[i].status);
+            rung_json_open_object(w);
+            write_ref(w, "responses", problems[i].name);
+            rung_json_close_object(w);
+        }
     rung_json_close_object(w);
     rung_json_close_object(w);
 }
@@ -499,7 +482,7 @@ static void write_components(rung_json_writer *w) {
         RUNG_JSON_MEMBER(w, "description", word, problems[i].doc);
         RUNG_JSON_OPEN(w, "content", object);
         open_content(w, "application/problem+json");
-        write_ref(w, &rung_problem_schema);
+        write_schema_ref(w, &rung_problem_schema);
         close_content(w);
         rung_json_close_object(w);
         rung_json_close_object(w);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool is_of(const rung_page *page, const rung_page_key *key) {
-    return page->body && page->path_len == key->path.len && page->query_len == key->query.len &&
+    return page->body.len && page->path_len == key->path.len && page->query_len == key->query.len &&
            memcmp(page->target, key->path.ptr, key->path.len) == 0 &&
            (key->query.len == 0 ||
             memcmp(page->target + page->path_len, key->query.ptr, key->query.len) == 0);
@@ -16,7 +16,7 @@ rung_slice rung_page_find(const rung_page_cache *cache, const rung_page_key *key
         const rung_page *page = &cache->pages[i];
         if (page->seq == key->seq && page->ordinal == key->ordinal && page->kind == key->kind &&
             is_of(page, key))
-            return rung_slice_of(page->body, page->body_len);
+            return rung_buffer_slice(&page->body);
     }
     return (rung_slice){NULL, 0};
 }
@@ -37,16 +37,9 @@ void rung_page_keep(rung_page_cache *cache, const rung_alloc *alloc, const rung_
         body.len == 0)
         return;
     rung_page *page = choose(cache, key);
-    if (page->body_size < body.len) {
-        rung_alloc_free(alloc, page->body, page->body_size);
-        page->body_size = 0;
-        page->body = rung_alloc_get(alloc, body.len);
-        if (!page->body)
-            return;
-        page->body_size = body.len;
-    }
-    memcpy(page->body, body.ptr, body.len);
-    page->body_len = body.len;
+    page->body.alloc = alloc;
+    rung_buffer_reset(&page->body, RUNG_PAGE_BODY_MAX);
+    rung_buffer_put(&page->body, body.ptr, body.len);
     page->path_len = (uint16_t)key->path.len;
     page->query_len = (uint16_t)key->query.len;
     memcpy(page->target, key->path.ptr, key->path.len);
@@ -57,8 +50,8 @@ void rung_page_keep(rung_page_cache *cache, const rung_alloc *alloc, const rung_
     page->ordinal = key->ordinal;
 }
 
-void rung_page_cache_deinit(rung_page_cache *cache, const rung_alloc *alloc) {
+void rung_page_cache_deinit(rung_page_cache *cache) {
     for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++)
-        rung_alloc_free(alloc, cache->pages[i].body, cache->pages[i].body_size);
-    memset(cache, 0, sizeof *cache);
+        rung_buffer_deinit(&cache->pages[i].body);
+    cache->next = 0;
 }

@@ -6,7 +6,7 @@
 #ifndef RUNG_FRONT_API_PAGE_CACHE_H
 #define RUNG_FRONT_API_PAGE_CACHE_H
 
-#include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/slice.h"
 
 #include <stdint.h>
@@ -29,8 +29,7 @@ typedef struct rung_page {
     int64_t ordinal;
     uint16_t path_len, query_len;
     char target[RUNG_PAGE_TARGET_MAX]; /* path, then query */
-    char *body;
-    size_t body_len, body_size;
+    rung_buffer body;                  /* empty: no page */
 } rung_page;
 
 /* Zero is empty. */
@@ -44,6 +43,6 @@ rung_slice rung_page_find(const rung_page_cache *cache, const rung_page_key *key
 /* Copies. Keeps nothing that is too long, or without memory. */
 void rung_page_keep(rung_page_cache *cache, const rung_alloc *alloc, const rung_page_key *key,
                     rung_slice body);
-void rung_page_cache_deinit(rung_page_cache *cache, const rung_alloc *alloc);
+void rung_page_cache_deinit(rung_page_cache *cache);
 
 #endif

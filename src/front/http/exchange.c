@@ -234,15 +234,9 @@ static const char *reason_of(int status) {
 static const char *date_now(rung_http *h) {
     time_t now_s = (time_t)(rung_loop_wall_ms(h->loop) / 1000);
     if (now_s != h->date_s) {
-        static const char days[] = "SunMonTueWedThuFriSat",
-                          months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
         struct tm t;
-        gmtime_r(&now_s, &t);
         h->date_s = now_s;
-        snprintf(h->date, sizeof h->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT",
-                 days + 3 * (t.tm_wday % 7), (unsigned)t.tm_mday % 100,
-                 months + 3 * (t.tm_mon % 12), (unsigned)(t.tm_year + 1900) % 10000,
-                 (unsigned)t.tm_hour % 100, (unsigned)t.tm_min % 100, (unsigned)t.tm_sec % 100);
+        strftime(h->date, sizeof h->date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now_s, &t));
     }
     return h->date;
 }

@@ -22,13 +22,11 @@
 
 #include <string.h>
 
-/* Free exchanges and sessions that are pooled; none under ASan, so that it sees a use after the end. */
+/* Free exchanges, and free sessions, that are kept; none under ASan, so that it sees a use after the end. */
 #if defined(__SANITIZE_ADDRESS__)
-#define EXCHANGES_KEPT 0u
-#define SESSIONS_KEPT  0u
+#define POOLED_MAX 0u
 #else
-#define EXCHANGES_KEPT 1024u
-#define SESSIONS_KEPT  1024u
+#define POOLED_MAX 1024u
 #endif
 
 /* Bytes of answers that wait for those before them; beyond this no more requests are handed out. */
@@ -47,17 +45,38 @@ static const rung_head_problem slow_body = {408, "request_timeout",
 
 /* ---- pools ---- */
 
-static rung_exchange *exchange_take(rung_http *h) {
-    rung_exchange *x = h->exchanges;
-    if (x) {
-        h->exchanges = x->next;
-        h->exchange_count--;
-    } else {
-        x = rung_alloc_get(h->config.alloc, sizeof *x);
-        if (!x)
-            return NULL;
-        h->stats.memory += sizeof *x;
+static void *pool_take(rung_http *h, rung__pool *pool, size_t size) {
+    rung__pooled *item = pool->first;
+    if (item) {
+        pool->first = item->next;
+        pool->count--;
+        return item;
     }
+    item = rung_alloc_get(h->config.alloc, size);
+    h->stats.memory += item ? size : 0;
+    return item;
+}
+
+static void pool_give(rung_http *h, rung__pool *pool, void *item, size_t size) {
+    if (pool->count + 1 <= POOLED_MAX) {
+        ((rung__pooled *)item)->next = pool->first;
+        pool->first = item;
+        pool->count++;
+        return;
+    }
+    h->stats.memory -= size;
+    rung_alloc_free(h->config.alloc, item, size);
+}
+
+static void pool_deinit(rung_http *h, rung__pool *pool, size_t size) {
+    while (pool->first)
+        rung_alloc_free(h->config.alloc, pool_take(h, pool, size), size);
+}
+
+static rung_exchange *exchange_take(rung_http *h) {
+    rung_exchange *x = pool_take(h, &h->exchanges, sizeof *x);
+    if (!x)
+        return NULL;
     memset(x, 0, offsetof(rung_exchange, head) + offsetof(rung_head, fields));
     x->http = h;
     return x;
@@ -73,14 +92,7 @@ void rung__exchange_release(rung_exchange *x) {
         x->blocks = next;
     }
     h->stats.in_flight -= x->state != RUNG__NEW && !x->is_events;
-    if (h->exchange_count + 1 <= EXCHANGES_KEPT) {
-        x->next = h->exchanges;
-        h->exchanges = x;
-        h->exchange_count++;
-        return;
-    }
-    h->stats.memory -= sizeof *x;
-    rung_alloc_free(h->config.alloc, x, sizeof *x);
+    pool_give(h, &h->exchanges, x, sizeof *x);
 }
 
 /* The idle timeout: shorter where connections are scarce. */
@@ -93,31 +105,16 @@ static uint32_t idle_ms_of(const rung__session *s) {
 
 static void *on_opened(void *ctx, rung_conn *c) {
     rung_http *h = ctx;
-    rung__session *s = h->sessions;
-    if (s) {
-        h->sessions = s->next;
-        h->session_count--;
-    } else {
-        s = rung_alloc_get(h->config.alloc, sizeof *s);
-        if (!s)
-            return NULL;
-        h->stats.memory += sizeof *s;
-    }
+    rung__session *s = pool_take(h, &h->sessions, sizeof *s);
+    if (!s)
+        return NULL;
     *s = (rung__session){.http = h, .conn = c};
     rung_conn_deadline(c, idle_ms_of(s));
     return s;
 }
 
 static void session_give(rung__session *s) {
-    rung_http *h = s->http;
-    if (h->session_count + 1 <= SESSIONS_KEPT) {
-        s->next = h->sessions;
-        h->sessions = s;
-        h->session_count++;
-        return;
-    }
-    h->stats.memory -= sizeof *s;
-    rung_alloc_free(h->config.alloc, s, sizeof *s);
+    pool_give(s->http, &s->http->sessions, s, sizeof *s);
 }
 
 /* ---- the list of exchanges ---- */
@@ -724,16 +721,8 @@ void rung_http_destroy(rung_http *h) {
     if (!h)
         return;
     RUNG_ASSERT(!h->stats.in_flight);
-    while (h->exchanges) {
-        rung_exchange *next = h->exchanges->next;
-        rung_alloc_free(h->config.alloc, h->exchanges, sizeof *h->exchanges);
-        h->exchanges = next;
-    }
-    while (h->sessions) {
-        rung__session *next = h->sessions->next;
-        rung_alloc_free(h->config.alloc, h->sessions, sizeof *h->sessions);
-        h->sessions = next;
-    }
+    pool_deinit(h, &h->exchanges, sizeof(rung_exchange));
+    pool_deinit(h, &h->sessions, sizeof(rung__session));
     rung__gzip_deinit(&h->gzip);
     rung_alloc_free(h->config.alloc, h, sizeof *h);
 }

@@ -50,10 +50,21 @@ typedef enum rung__body_state {
     RUNG__BODY_DUE,
 } rung__body_state;
 
+/* The first member of what is pooled. */
+typedef struct rung__pooled {
+    struct rung__pooled *next;
+} rung__pooled;
+
+typedef struct rung__pool {
+    rung__pooled *first;
+    uint32_t count;
+} rung__pool;
+
 struct rung_exchange {
+    rung__pooled pooled;
     rung_http *http;
     rung__session *session; /* NULL: the client is gone */
-    rung_exchange *next;    /* on its connection, or in the pool */
+    rung_exchange *next;    /* on its connection */
     rung_request request;
     char *head_bytes;
     void *user;
@@ -94,6 +105,7 @@ typedef enum rung__phase {
 } rung__phase;
 
 struct rung__session {
+    rung__pooled pooled;
     rung_http *http;
     rung_conn *conn;
     rung_exchange *first, *last; /* in flight, oldest first */
@@ -112,16 +124,13 @@ struct rung__session {
     uint64_t thrown; /* bytes discarded of a body that nobody asked for */
     uint64_t body_since_ms, body_bytes;
     uint64_t body_last_ms; /* time of its last piece */
-    rung__session *next;   /* in the pool */
 };
 
 struct rung_http {
     rung_http_config config;
     rung_loop *loop; /* the net's */
     rung_head_limits limits;
-    rung_exchange *exchanges; /* free ones */
-    rung__session *sessions;
-    uint32_t exchange_count, session_count;
+    rung__pool exchanges, sessions; /* free ones */
     rung_http_stats stats;
     rung__gzip gzip;
     int64_t date_s;

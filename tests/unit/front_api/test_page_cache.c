@@ -38,7 +38,7 @@ TEST(a_page_is_of_one_request_one_sequence_and_one_window) {
     rung_page_keep(&cache, rung_alloc_heap(), &other, RUNG_SLICE("a longer second"));
     CHECK(finds(&cache, &other, "a longer second"));
     CHECK(finds(&cache, &key, NULL)); /* one page for one request */
-    rung_page_cache_deinit(&cache, rung_alloc_heap());
+    rung_page_cache_deinit(&cache);
 }
 
 TEST(what_is_too_long_is_not_kept) {
@@ -53,7 +53,7 @@ TEST(what_is_too_long_is_not_kept) {
     key = key_of(path, "", 1, 1);
     rung_page_keep(&cache, rung_alloc_heap(), &key, RUNG_SLICE("body"));
     CHECK(finds(&cache, &key, NULL));
-    rung_page_cache_deinit(&cache, rung_alloc_heap());
+    rung_page_cache_deinit(&cache);
 }
 
 TEST(random_keys_find_their_own_or_nothing) {
@@ -72,7 +72,7 @@ TEST(random_keys_find_their_own_or_nothing) {
         if (rung_rng_below(&rng, 2))
             rung_page_keep(&cache, rung_alloc_heap(), &key, rung_slice_of(body, (size_t)len));
     }
-    rung_page_cache_deinit(&cache, rung_alloc_heap());
+    rung_page_cache_deinit(&cache);
 }
 
 RUNG_TEST_MAIN
