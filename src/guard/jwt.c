@@ -16,6 +16,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     PART_MAX = RUNG_BASE64URL_BYTES_MAX(RUNG_JWT_SIZE_MAX),
@@ -73,14 +74,7 @@ static rung_status read_header(rung_json *r, header *h) {
 
 /* Types are compared case-insensitively (RFC 7515, 4.1.9). */
 static bool is_type(rung_slice typ, const char *name) {
-    if (typ.len != strlen(name))
-        return false;
-    for (size_t i = 0; i < typ.len; i++) {
-        char c = typ.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != name[i])
-            return false;
-    }
-    return true;
+    return typ.len == strlen(name) && strncasecmp(typ.ptr, name, typ.len) == 0;
 }
 
 /* The one player-token key that is live; NULL when there are none or several. */
@@ -101,8 +95,7 @@ static const rung_key *choose_key(const rung_keys *keys, const header *h, int64_
     const rung_key *key = h->kid.ptr ? rung_keys_find(keys, h->kid) : only_key(keys, now_ms);
     if (!key || key->role != RUNG_ROLE_PLAYER || !rung_key_is_live(key, now_ms))
         return NULL;
-    rung_slice alg = key->alg == RUNG_ALG_EDDSA ? RUNG_SLICE("EdDSA") : RUNG_SLICE("HS256");
-    return rung_slice_eq(h->alg, alg) ? key : NULL;
+    return rung_slice_eq(h->alg, rung_slice_str(rung_alg_name(key->alg))) ? key : NULL;
 }
 
 /* ---- signature ---- */

@@ -20,10 +20,12 @@
  * revokes a key. */
 #include "guard/keys.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "base/hash.h"
 #include "guard/base64url.h"
 #include "model/board.h"
+#include "model/text.h"
 #include "model/utf8.h"
 
 #include <openssl/crypto.h>
@@ -68,7 +70,7 @@ bool rung_role_parse(rung_slice name, rung_role *role_out) {
     return false;
 }
 
-static const char *alg_name(rung_token_alg alg) {
+const char *rung_alg_name(rung_token_alg alg) {
     return alg == RUNG_ALG_EDDSA ? "EdDSA" : "HS256";
 }
 
@@ -120,17 +122,22 @@ bool rung_pattern_matches(rung_slice pattern, rung_slice text) {
 /* ---- validation, for keys that are added and keys that are read ---- */
 
 static bool is_id(rung_slice id) {
-    for (size_t i = 0; i < id.len; i++) {
-        char c = id.ptr[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '.' || c == '_' || c == '-'))
+    for (size_t i = 0; i < id.len; i++)
+        if (!rung_is_letter(id.ptr[i]) && !rung_is_digit(id.ptr[i]) && id.ptr[i] != '.' &&
+            id.ptr[i] != '_' && id.ptr[i] != '-')
             return false;
-    }
     return id.len > 0 && id.len <= RUNG_KEY_ID_MAX;
 }
 
 static bool is_line(rung_slice text, size_t max) {
     return text.len <= max && rung_utf8_is_plain(text);
+}
+
+static rung_status check_label(rung_slice text, const char *field, rung_err *err) {
+    return is_line(text, RUNG_KEY_LABEL_MAX)
+               ? RUNG_OK
+               : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected at most %d bytes of plain text",
+                                 field, RUNG_KEY_LABEL_MAX);
 }
 
 static rung_status check_token_key(const rung_key *key, rung_err *err) {
@@ -144,13 +151,8 @@ static rung_status check_token_key(const rung_key *key, rung_err *err) {
         (key->verify.len < RUNG_KEY_SECRET_MIN || key->verify.len > RUNG_KEY_SECRET_MAX))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "secret", "expected %d to %d bytes, not %zu",
                                RUNG_KEY_SECRET_MIN, RUNG_KEY_SECRET_MAX, key->verify.len);
-    if (!is_line(key->issuer, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "issuer",
-                               "expected at most %d bytes of plain text", RUNG_KEY_LABEL_MAX);
-    if (!is_line(key->audience, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "audience",
-                               "expected at most %d bytes of plain text", RUNG_KEY_LABEL_MAX);
-    return RUNG_OK;
+    rung_status st = check_label(key->issuer, "issuer", err);
+    return st < 0 ? st : check_label(key->audience, "audience", err);
 }
 
 static rung_status check_key(const rung_key *key, rung_err *err) {
@@ -160,9 +162,8 @@ static rung_status check_key(const rung_key *key, rung_err *err) {
     if (key->role < RUNG_ROLE_PLAYER || key->role > RUNG_ROLE_ADMIN)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "role",
                                "expected read, server, admin or player-token");
-    if (!is_line(key->label, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "label", "expected at most %d bytes of plain text",
-                               RUNG_KEY_LABEL_MAX);
+    if (check_label(key->label, "label", err) < 0)
+        return RUNG_EINVAL;
     if (key->pattern_count > RUNG_KEY_PATTERNS_MAX)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "boards", "expected at most %d patterns",
                                RUNG_KEY_PATTERNS_MAX);
@@ -187,6 +188,7 @@ typedef struct reading {
     rung_err *err;
 } reading;
 
+#define BIT(field)  (1u << (field))
 #define BAD(r, ...) RUNG_FAIL((r)->err, RUNG_ECORRUPT, "line " __VA_ARGS__)
 
 static bool parse_number(rung_slice text, uint64_t max, uint64_t *number_out) {
@@ -194,7 +196,7 @@ static bool parse_number(rung_slice text, uint64_t max, uint64_t *number_out) {
     if (text.len == 0 || text.len > 19)
         return false;
     for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!rung_is_digit(text.ptr[i]))
             return false;
         n = n * 10 + (uint64_t)(text.ptr[i] - '0');
     }
@@ -218,102 +220,83 @@ static bool parse_hex(rung_slice text, uint8_t *bytes_out, size_t size) {
     return true;
 }
 
-static bool read_time(rung_slice value, int64_t *ms_out) {
-    uint64_t n;
-    if (!parse_number(value, INT64_MAX, &n) || n == 0)
-        return false;
-    *ms_out = (int64_t)n;
-    return true;
+/* A positive number up to `max`. */
+static bool parse_positive(rung_slice text, uint64_t max, uint64_t *number_out) {
+    return parse_number(text, max, number_out) && *number_out > 0;
 }
 
-static bool read_u32(rung_slice value, uint32_t *number_out) {
-    uint64_t n;
-    if (!parse_number(value, UINT32_MAX, &n) || n == 0)
-        return false;
-    *number_out = (uint32_t)n;
-    return true;
-}
-
-static bool read_text(rung_slice value, rung_slice *text_out) {
-    *text_out = value;
-    return value.len > 0;
-}
-
-static bool read_verify(rung_keys *keys, rung_key *key, rung_slice value, rung_token_alg alg) {
+static bool read_verify(rung_keys *keys, rung_key *key, rung_slice value) {
     size_t len;
     uint8_t *to = keys->decoded + keys->decoded_len;
-    if (key->alg != alg || !rung_base64url_decode(value, to, &len))
+    if (!rung_base64url_decode(value, to, &len))
         return false;
     keys->decoded_len += len;
     key->verify = rung_slice_of(to, len);
     return true;
 }
 
-static bool read_alg(rung_slice value, rung_token_alg *alg_out) {
-    *alg_out = rung_slice_eq(value, RUNG_SLICE("EdDSA"))   ? RUNG_ALG_EDDSA
-               : rung_slice_eq(value, RUNG_SLICE("HS256")) ? RUNG_ALG_HS256
-                                                           : RUNG_ALG_NONE;
-    return *alg_out != RUNG_ALG_NONE;
-}
-
-enum {
-    FIELD_ROLE,
-    FIELD_CREATED,
-    FIELD_SHA256,
-    FIELD_LABEL,
-    FIELD_BOARDS,
-    FIELD_RATE,
-    FIELD_EXPIRES,
-    FIELD_REVOKED,
-    FIELD_ALG,
-    FIELD_PUBLIC,
-    FIELD_SECRET,
-    FIELD_ISSUER,
-    FIELD_AUDIENCE,
-    FIELD_LIFE,
-    FIELD_COUNT,
+/* The fields of a key, in the order in which they are written. */
+typedef enum field_kind { ROLE, TIME, U32, TEXT, BOARDS, ALG, PUBLIC, SECRET, HASH } field_kind;
+static const struct {
+    const char *name;
+    field_kind kind;
+    bool is_of_tokens; /* only for player-token */
+    size_t offset;     /* of a time, number or text */
+} fields[] = {
+    {"role", ROLE, false, 0},
+    {"created", TIME, false, offsetof(rung_key, created_ms)},
+    {"alg", ALG, true, 0},
+    {"public", PUBLIC, true, 0},
+    {"secret", SECRET, true, 0},
+    {"issuer", TEXT, true, offsetof(rung_key, issuer)},
+    {"audience", TEXT, true, offsetof(rung_key, audience)},
+    {"life", U32, true, offsetof(rung_key, life_max_s)},
+    {"sha256", HASH, false, 0},
+    {"label", TEXT, false, offsetof(rung_key, label)},
+    {"boards", BOARDS, false, 0},
+    {"rate", U32, false, offsetof(rung_key, rate_per_s)},
+    {"expires", TIME, false, offsetof(rung_key, expires_ms)},
+    {"revoked", TIME, false, offsetof(rung_key, revoked_ms)},
 };
-static const char *const fields[FIELD_COUNT] = {
-    "role",    "created", "sha256", "label",  "boards", "rate",     "expires",
-    "revoked", "alg",     "public", "secret", "issuer", "audience", "life",
-};
-#define BIT(field) (1u << (field))
-#define ONLY_TOKEN                                                                                 \
-    (BIT(FIELD_ALG) | BIT(FIELD_PUBLIC) | BIT(FIELD_SECRET) | BIT(FIELD_ISSUER) |                  \
-     BIT(FIELD_AUDIENCE) | BIT(FIELD_LIFE))
+enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
 static bool read_field(rung_keys *keys, rung_key *key, int field, rung_slice value) {
-    switch (field) {
-    case FIELD_ROLE:
+    uint64_t number;
+    char *to = (char *)key + fields[field].offset;
+    switch (fields[field].kind) {
+    case ROLE:
         return rung_role_parse(value, &key->role);
-    case FIELD_CREATED:
-        return read_time(value, &key->created_ms);
-    case FIELD_SHA256:
+    case TIME:
+        if (!parse_positive(value, INT64_MAX, &number))
+            return false;
+        *(int64_t *)to = (int64_t)number;
+        return true;
+    case U32:
+        if (!parse_positive(value, UINT32_MAX, &number))
+            return false;
+        *(uint32_t *)to = (uint32_t)number;
+        return true;
+    case TEXT:
+        *(rung_slice *)to = value;
+        return value.len > 0;
+    case BOARDS:
+        if (key->pattern_count == RUNG_KEY_PATTERNS_MAX)
+            return false;
+        key->patterns[key->pattern_count++] = value;
+        return value.len > 0;
+    case ALG:
+        key->alg = rung_slice_eq(value, RUNG_SLICE("EdDSA"))   ? RUNG_ALG_EDDSA
+                   : rung_slice_eq(value, RUNG_SLICE("HS256")) ? RUNG_ALG_HS256
+                                                               : RUNG_ALG_NONE;
+        return key->alg != RUNG_ALG_NONE;
+    case PUBLIC:
+        return key->alg == RUNG_ALG_EDDSA && read_verify(keys, key, value);
+    case SECRET:
+        return key->alg == RUNG_ALG_HS256 && read_verify(keys, key, value);
+    case HASH:
         return parse_hex(value, key->hash, sizeof key->hash);
-    case FIELD_LABEL:
-        return read_text(value, &key->label);
-    case FIELD_BOARDS:
-        return key->pattern_count < RUNG_KEY_PATTERNS_MAX &&
-               read_text(value, &key->patterns[key->pattern_count++]);
-    case FIELD_RATE:
-        return read_u32(value, &key->rate_per_s);
-    case FIELD_EXPIRES:
-        return read_time(value, &key->expires_ms);
-    case FIELD_REVOKED:
-        return read_time(value, &key->revoked_ms);
-    case FIELD_ALG:
-        return read_alg(value, &key->alg);
-    case FIELD_PUBLIC:
-        return read_verify(keys, key, value, RUNG_ALG_EDDSA);
-    case FIELD_SECRET:
-        return read_verify(keys, key, value, RUNG_ALG_HS256);
-    case FIELD_ISSUER:
-        return read_text(value, &key->issuer);
-    case FIELD_AUDIENCE:
-        return read_text(value, &key->audience);
-    default:
-        return read_u32(value, &key->life_max_s);
     }
+    return false;
 }
 
 static rung_status finish_key(reading *r) {
@@ -321,11 +304,12 @@ static rung_status finish_key(reading *r) {
         return RUNG_OK;
     rung_key *key = &r->keys->entries[r->keys->count - 1];
     rung_err why;
-    bool is_token = key->role == RUNG_ROLE_PLAYER;
-    unsigned needed =
-        BIT(FIELD_ROLE) | BIT(FIELD_CREATED) | (is_token ? BIT(FIELD_ALG) : BIT(FIELD_SHA256));
-    unsigned foreign = is_token ? BIT(FIELD_SHA256) : ONLY_TOKEN;
-    if ((r->seen & needed) != needed || (r->seen & foreign))
+    bool is_token = key->role == RUNG_ROLE_PLAYER, has_hash = false, has_token_field = false;
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        has_hash |= fields[i].kind == HASH && (r->seen & BIT(i));
+        has_token_field |= fields[i].is_of_tokens && (r->seen & BIT(i));
+    }
+    if (!key->role || !key->created_ms || has_hash == is_token || has_token_field != is_token)
         return BAD(r, "%u: the key before it has too few fields, or some of another role", r->line);
     if (check_key(key, &why) < 0)
         return BAD(r, "%u: the key before it: %s", r->line, why.message);
@@ -355,15 +339,15 @@ static rung_status read_line(reading *r) {
     if (rung_slice_eq(name, RUNG_SLICE("key")))
         return begin_key(r, value);
     int field = 0;
-    while (field < FIELD_COUNT && !rung_slice_eq(name, rung_slice_str(fields[field])))
+    while (field < FIELD_COUNT && !rung_slice_eq(name, rung_slice_str(fields[field].name)))
         field++;
     if (field == FIELD_COUNT || r->keys->count == 0)
         return BAD(r, "%u: expected a field of a key", r->line);
-    if (field != FIELD_BOARDS && (r->seen & BIT(field)))
-        return BAD(r, "%u: %s is given twice", r->line, fields[field]);
+    if (fields[field].kind != BOARDS && (r->seen & BIT(field)))
+        return BAD(r, "%u: %s is given twice", r->line, fields[field].name);
     r->seen |= BIT(field);
     if (!read_field(r->keys, &r->keys->entries[r->keys->count - 1], field, value))
-        return BAD(r, "%u: the value of %s is not valid", r->line, fields[field]);
+        return BAD(r, "%u: the value of %s is not valid", r->line, fields[field].name);
     return RUNG_OK;
 }
 
@@ -529,19 +513,10 @@ static void put_field(writing *w, const char *name, rung_slice value) {
     put(w, RUNG_SLICE("\n"));
 }
 
-static void put_text(writing *w, int field, rung_slice text) {
-    if (text.len)
-        put_field(w, fields[field], text);
-}
-
-static void put_number(writing *w, int field, uint64_t number) {
+static void put_number(writing *w, const char *name, uint64_t number) {
     char digits[20];
-    size_t at = sizeof digits;
-    if (number == 0)
-        return;
-    for (; number; number /= 10)
-        digits[--at] = (char)('0' + number % 10);
-    put_field(w, fields[field], rung_slice_of(digits + at, sizeof digits - at));
+    if (number)
+        put_field(w, name, rung_slice_of(digits, rung_digits_format(number, digits)));
 }
 
 static void put_hex(writing *w, const char *name, const uint8_t *bytes, size_t size) {
@@ -555,33 +530,56 @@ static void put_hex(writing *w, const char *name, const uint8_t *bytes, size_t s
     put_field(w, name, rung_slice_of(text, size * 2));
 }
 
-static void put_token_part(writing *w, const rung_key *key) {
+static void put_verify(writing *w, const char *name, const rung_key *key) {
     char text[RUNG_BASE64URL_TEXT_SIZE(RUNG_KEY_SECRET_MAX)];
-    put_field(w, fields[FIELD_ALG], rung_slice_str(alg_name(key->alg)));
-    size_t len = rung_base64url_encode(key->verify, text);
-    put_field(w, fields[key->alg == RUNG_ALG_EDDSA ? FIELD_PUBLIC : FIELD_SECRET],
-              rung_slice_of(text, len));
+    put_field(w, name, rung_slice_of(text, rung_base64url_encode(key->verify, text)));
     OPENSSL_cleanse(text, sizeof text);
-    put_text(w, FIELD_ISSUER, key->issuer);
-    put_text(w, FIELD_AUDIENCE, key->audience);
-    put_number(w, FIELD_LIFE, key->life_max_s);
+}
+
+/* Nothing if the key does not have it. */
+static void put_value(writing *w, int field, const rung_key *key) {
+    const char *name = fields[field].name, *at = (const char *)key + fields[field].offset;
+    bool is_token = key->role == RUNG_ROLE_PLAYER;
+    if (fields[field].is_of_tokens && !is_token)
+        return;
+    switch (fields[field].kind) {
+    case ROLE:
+        put_field(w, name, rung_slice_str(rung_role_name(key->role)));
+        break;
+    case TIME:
+        put_number(w, name, (uint64_t) * (const int64_t *)at);
+        break;
+    case U32:
+        put_number(w, name, *(const uint32_t *)at);
+        break;
+    case TEXT:
+        if (((const rung_slice *)at)->len)
+            put_field(w, name, *(const rung_slice *)at);
+        break;
+    case BOARDS:
+        for (uint32_t i = 0; i < key->pattern_count; i++)
+            put_field(w, name, key->patterns[i]);
+        break;
+    case ALG:
+        put_field(w, name, rung_slice_str(rung_alg_name(key->alg)));
+        break;
+    case PUBLIC:
+    case SECRET:
+        if ((key->alg == RUNG_ALG_EDDSA) == (fields[field].kind == PUBLIC))
+            put_verify(w, name, key);
+        break;
+    case HASH:
+        if (!is_token)
+            put_hex(w, name, key->hash, sizeof key->hash);
+        break;
+    }
 }
 
 static void put_key(writing *w, const rung_key *key) {
     size_t before = w->len;
     put_field(w, "key", key->id);
-    put_field(w, fields[FIELD_ROLE], rung_slice_str(rung_role_name(key->role)));
-    put_number(w, FIELD_CREATED, (uint64_t)key->created_ms);
-    if (key->role == RUNG_ROLE_PLAYER)
-        put_token_part(w, key);
-    else
-        put_hex(w, fields[FIELD_SHA256], key->hash, sizeof key->hash);
-    put_text(w, FIELD_LABEL, key->label);
-    for (uint32_t i = 0; i < key->pattern_count; i++)
-        put_text(w, FIELD_BOARDS, key->patterns[i]);
-    put_number(w, FIELD_RATE, key->rate_per_s);
-    put_number(w, FIELD_EXPIRES, (uint64_t)key->expires_ms);
-    put_number(w, FIELD_REVOKED, (uint64_t)key->revoked_ms);
+    for (int i = 0; i < FIELD_COUNT; i++)
+        put_value(w, i, key);
     RUNG_ASSERT(w->len - before <= KEY_BYTES_MAX);
 }
 

@@ -56,6 +56,7 @@ typedef enum rung_token_alg {
     RUNG_ALG_EDDSA = 1,
     RUNG_ALG_HS256 = 2,
 } rung_token_alg;
+const char *rung_alg_name(rung_token_alg alg); /* "EdDSA" or "HS256" */
 
 /* One key. Texts borrow from the table, or from the caller that adds the key. Times are Unix milliseconds, 0 = never.
  */

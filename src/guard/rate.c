@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rate.c - buckets in one array, found by hash chains, kept in order of their last use.
  *
- * A bucket is known by the keyed 64-bit hash of its kind and name, not by the name: it costs the same for a name of one
- * byte and one of 128. Should two names ever share a hash they share a bucket, which is harmless, and nobody can bring
- * it about without the key.
+ * A bucket is identified by the keyed 64-bit hash of its kind and name. Two names with the same hash would share a
+ * bucket; that is harmless, and nobody can provoke it without the key.
  *
  * Invariants:
  *   1. Buckets 0 .. used-1 are in the list from `newest` to `oldest`, each once.
@@ -128,6 +127,10 @@ static bucket *use(rung_rate *r, uint64_t hash, uint64_t full, int64_t now_ms) {
 
 /* ---- the bucket ---- */
 
+static uint64_t lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 static uint64_t hash_of(const rung_rate *r, rung_rate_kind kind, rung_slice name) {
     rung_hash_key key = {r->hash_key.k0 ^ (uint64_t)kind, r->hash_key.k1};
     return rung_hash_keyed(&key, name.ptr, name.len);
@@ -142,7 +145,7 @@ static void fill(bucket *b, uint64_t count, uint64_t period, int64_t now_ms) {
     uint64_t full = count * period;
     if (now_ms > b->at_ms) {
         uint64_t passed = (uint64_t)now_ms - (uint64_t)b->at_ms;
-        b->level += (passed < period ? passed : period) * count;
+        b->level += lesser(passed, period) * count;
     }
     if (b->level > full)
         b->level = full;
@@ -153,10 +156,9 @@ static void fill(bucket *b, uint64_t count, uint64_t period, int64_t now_ms) {
 __attribute__((noinline)) static bool take(rung_rate *r, rung_rate_kind kind, rung_slice name,
                                            rung_rate_limit limit, uint32_t cost, int64_t now_ms,
                                            rung_rate_answer *answer_out) {
-    uint64_t count = limit.count < RUNG_RATE_COUNT_MAX ? limit.count : RUNG_RATE_COUNT_MAX;
-    uint64_t period =
-        limit.period_ms < RUNG_RATE_PERIOD_MAX_MS ? limit.period_ms : RUNG_RATE_PERIOD_MAX_MS;
-    uint64_t full = count * period, wanted = (cost < count ? cost : count) * period;
+    uint64_t count = lesser(limit.count, RUNG_RATE_COUNT_MAX);
+    uint64_t period = lesser(limit.period_ms, RUNG_RATE_PERIOD_MAX_MS);
+    uint64_t full = count * period, wanted = lesser(cost, count) * period;
     bucket *b = use(r, hash_of(r, kind, name), full, now_ms);
     fill(b, count, period, now_ms);
     bool is_taken = b->level >= wanted;
@@ -183,11 +185,10 @@ void rung_rate_give(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rat
                     uint32_t cost, int64_t now_ms) {
     if (!limit.count || !limit.period_ms)
         return;
-    uint64_t count = limit.count < RUNG_RATE_COUNT_MAX ? limit.count : RUNG_RATE_COUNT_MAX;
-    uint64_t period =
-        limit.period_ms < RUNG_RATE_PERIOD_MAX_MS ? limit.period_ms : RUNG_RATE_PERIOD_MAX_MS;
+    uint64_t count = lesser(limit.count, RUNG_RATE_COUNT_MAX);
+    uint64_t period = lesser(limit.period_ms, RUNG_RATE_PERIOD_MAX_MS);
     bucket *b = use(r, hash_of(r, kind, name), count * period, now_ms);
-    b->level += (cost < count ? cost : count) * period;
+    b->level += lesser(cost, count) * period;
     fill(b, count, period, now_ms);
 }
 
