@@ -62,7 +62,6 @@ static int run_check(const rung_command *self, void *args) {
 }
 
 const rung_command rung_command_config_check = {
-    .group = RUNG_GROUP_SERVER,
     .name = "config check",
     .summary = "check a server's configuration",
     .details = "Reads file, environment, flags, keys and certificate as rung serve does, and\n"
@@ -163,7 +162,6 @@ static int run_show(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_config_show = {
-    .group = RUNG_GROUP_SERVER,
     .name = "config show",
     .summary = "show every setting, its value and where it comes from",
     .details = "Flags override the environment, which overrides the file, which overrides the\n"

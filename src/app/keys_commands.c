@@ -320,7 +320,6 @@ static int run_create(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_keys_create = {
-    .group = RUNG_GROUP_SERVER,
     .name = "keys create",
     .summary = "create a key; only its hash is stored",
     .details =
@@ -382,7 +381,7 @@ static void print_list_json(const rung_keys *keys, int64_t now) {
         if (key->rate_per_s)
             printf(",\"rate\":%u", key->rate_per_s);
         if (key->alg)
-            printf(",\"alg\":\"%s\"", key->alg == RUNG_ALG_EDDSA ? "EdDSA" : "HS256");
+            printf(",\"alg\":\"%s\"", rung_alg_name(key->alg));
         fputs(",\"label\":", stdout);
         rung_print_json(stdout, key->label);
         fputs(",\"boards\":[", stdout);
@@ -451,7 +450,6 @@ static int run_list(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_keys_list = {
-    .group = RUNG_GROUP_SERVER,
     .name = "keys list",
     .summary = "list the keys, without their secrets",
     .details = "Revoked and expired keys stay listed, so that you can look up an id from a log.\n",
@@ -491,7 +489,6 @@ static int run_revoke(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_keys_revoke = {
-    .group = RUNG_GROUP_SERVER,
     .name = "keys revoke",
     .summary = "revoke a key, for good",
     .details = "A running server refuses it within half a second, also on open connections.\n",

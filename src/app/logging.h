@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logging.h - the server's own lines on standard error, for people or as JSON.
+/* logging.h - the server's log on standard error, as text or JSON.
  *
  *     RUNG_SAY(logger, RUNG_LOG_INFO, "recovered", RUNG_LOG_NUMBER("seq", seq), RUNG_LOG_STR("folder", path));
  *
  *     text   2026-11-15T09:30:00.123Z info recovered seq=42 folder=/var/lib/rung
  *     json   {"ts":"2026-11-15T09:30:00.123Z","level":"info","msg":"recovered","seq":42,"folder":"/var/lib/rung"}
  *
- * A text is cut after 1 KB, a line beyond RUNG_LOG_LINE_MAX bytes loses its fields; it is written with one call, so
- * lines of several threads do not mix. No secret gets out: the value of a field whose name speaks of a key, token,
- * secret, password or authorization is replaced by "***", and so are, in any text, one of our keys, what follows
- * "Bearer " and the user of a URL. Any thread. */
+ * A text is cut after 1 KB; a line above RUNG_LOG_LINE_MAX bytes loses its fields. A line is one write, so lines of
+ * several threads do not mix. Secrets become "***": the value of a field whose name contains key, token, secret,
+ * password, authorization or cookie, and in any text our own keys, what follows "Bearer ", and the user in a URL. Any
+ * thread. */
 #ifndef RUNG_APP_LOGGING_H
 #define RUNG_APP_LOGGING_H
 

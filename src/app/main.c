@@ -8,34 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- finding ---- */
-
-/* The command whose name the words begin with; its name has `*used_out` words. NULL: none. */
-static const rung_command *find(int argc, char **argv, int *used_out) {
-    for (size_t i = 0; i < rung_command_count; i++) {
-        const char *name = rung_command_table[i]->name, *space = strchr(name, ' ');
-        size_t len = space ? (size_t)(space - name) : strlen(name);
-        if (argc < (space ? 2 : 1) || strlen(argv[0]) != len || memcmp(argv[0], name, len) != 0)
-            continue;
-        if (space && strcmp(argv[1], space + 1) != 0)
-            continue;
-        *used_out = space ? 2 : 1;
-        return rung_command_table[i];
-    }
-    return NULL;
-}
-
-/* Is `word` the first of two words in its name ("log")? */
-static bool is_of_family(const rung_command *c, const char *word) {
-    size_t len = strlen(word);
-    return strncmp(c->name, word, len) == 0 && c->name[len] == ' ';
-}
-
 static bool is_family(const char *word) {
     for (size_t i = 0; i < rung_command_count; i++)
-        if (is_of_family(rung_command_table[i], word))
+        if (rung_command_is_of(rung_command_table[i].command, word))
             return true;
     return false;
+}
+
+static const rung_command *find(int argc, char **argv, int *used_out) {
+    size_t used = 0;
+    const rung_command *c = rung_command_find((size_t)argc, (const char *const *)argv, &used);
+    *used_out = (int)used;
+    return c;
 }
 
 /* ---- help ---- */
@@ -47,8 +31,8 @@ static void print_command(const rung_command *c, FILE *out) {
 
 static void print_family(const char *word, FILE *out) {
     for (size_t i = 0; i < rung_command_count; i++)
-        if (is_of_family(rung_command_table[i], word))
-            print_command(rung_command_table[i], out);
+        if (rung_command_is_of(rung_command_table[i].command, word))
+            print_command(rung_command_table[i].command, out);
 }
 
 static int print_overview(void) {
@@ -56,11 +40,11 @@ static int print_overview(void) {
     puts("Rung, a leaderboard: exact ranks in memory, every event in a durable log.\n\n"
          "usage: rung COMMAND ...");
     for (size_t i = 0; i < rung_command_count; i++) {
-        const rung_command *c = rung_command_table[i];
-        if (strcmp(group, c->group) != 0)
-            printf("\n%s\n", c->group);
-        group = c->group;
-        print_command(c, stdout);
+        const rung_command_row *row = &rung_command_table[i];
+        if (strcmp(group, row->group) != 0)
+            printf("\n%s\n", row->group);
+        group = row->group;
+        print_command(row->command, stdout);
     }
     puts("\nrung help COMMAND explains a command, rung help --man prints the manual page,\n"
          "rung --version prints the version.\n"
@@ -75,7 +59,8 @@ static int print_help(const rung_command *c) {
     if (c->option_count)
         putchar('\n');
     rung_options_print_help(c->options, c->option_count, stdout);
-    printf("\n%s", c->details);
+    if (c->details)
+        printf("\n%s", c->details);
     return RUNG_EXIT_OK;
 }
 

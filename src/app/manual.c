@@ -82,7 +82,7 @@ static void put_command(FILE *out, const rung_command *c) {
     fputs("\n.fi\n", out);
     for (size_t i = 0; i < c->option_count; i++)
         put_item(out, c->options[i].name, c->options[i].value, c->options[i].help);
-    if (*c->details) {
+    if (c->details) {
         fputs(".PP\n", out);
         put_details(out, c->details);
     }
@@ -112,9 +112,9 @@ void rung_man_print(FILE *out) {
              "Rung keeps every ranking in memory and every event in a durable log. It answers\n"
              "who is on top, and the rank and the neighbours of every player.\n");
     for (size_t i = 0; i < rung_command_count; i++) {
-        const rung_command *c = rung_command_table[i];
-        if (strcmp(group, c->group) != 0) {
-            group = c->group;
+        const rung_command *c = rung_command_table[i].command;
+        if (strcmp(group, rung_command_table[i].group) != 0) {
+            group = rung_command_table[i].group;
             put_macro(out, "SH", group);
         }
         put_command(out, c);

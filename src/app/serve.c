@@ -252,7 +252,6 @@ static int run_serve(const rung_command *self, void *flags) {
 }
 
 const rung_command rung_command_serve = {
-    .group = RUNG_GROUP_SERVER,
     .name = "serve",
     .summary = "run the server",
     .details =

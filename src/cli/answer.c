@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/answer.h"
 
+#include "cli/terminal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,11 +94,7 @@ const char *rung_answer_amount(rung_slice raw, char *out, size_t size) {
     }
     if (sign)
         out[at++] = '-';
-    for (size_t i = 0; i < digits; i++) {
-        if (i > 0 && (digits - i) % 3 == 0)
-            out[at++] = ',';
-        out[at++] = text[sign + i];
-    }
+    at += rung_digits_group(text + sign, digits, out + at);
     const char *rest = text + sign + digits;
     bool is_real = strlen(rest) > 10; /* decimals have nine places at most */
     snprintf(out + at, size - at, "%.*s", is_real ? 7 : 64, rest);

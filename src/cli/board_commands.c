@@ -83,10 +83,8 @@ static int list_boards(const rung_command *self, rung_client *client, void *args
 }
 
 const rung_command rung_command_board_list = {
-    .group = RUNG_GROUP_ASK,
     .name = "board list",
     .summary = "list all boards",
-    .details = "",
     RUNG_OPTIONS(rung_ask_args, list_options),
     .ask = list_boards,
 };
@@ -125,10 +123,8 @@ static void print_members(rung_slice object, const void *args) {
 static const rung_question show = {"GET", "/v1/boards/{BOARD}", .print = print_members};
 
 const rung_command rung_command_board_show = {
-    .group = RUNG_GROUP_ASK,
     .name = "board show",
     .summary = "show a board's definition",
-    .details = "",
     RUNG_OPTIONS(board_args, show_options),
     .question = &show,
 };
@@ -164,7 +160,6 @@ static int delete_board(const rung_command *self, rung_client *client, void *arg
 }
 
 const rung_command rung_command_board_delete = {
-    .group = RUNG_GROUP_ASK,
     .name = "board delete",
     .summary = "delete a board with all its scores",
     .details = "Asks for confirmation on a terminal; elsewhere it needs --yes.\n",
@@ -367,7 +362,6 @@ static int create_board(const rung_command *self, rung_client *client, void *arg
 }
 
 const rung_command rung_command_board_create = {
-    .group = RUNG_GROUP_ASK,
     .name = "board create",
     .summary = "create or change a board",
     .details =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client.h - asking a server over HTTP, with libcurl, one request after the other on one connection.
+/* client.h - HTTP requests to a server with libcurl, one after the other on one connection.
  *
  *     rung_client_create(&(rung_client_config){.url = args.url, .key_file = args.key_file}, &client, &err);
  *     rung_path path = {0};
@@ -8,8 +8,8 @@
  *     rung_path_query(&path, "limit", "10");               // ?limit=10
  *     rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, &err);
  *
- * The key comes from RUNG_KEY or from a file (--key-file, RUNG_KEY_FILE), never from the command line, which every
- * user of a machine can read. It is sent to the host of the URL only: redirects are not followed. One thread. */
+ * The key comes from RUNG_KEY or a file (--key-file, RUNG_KEY_FILE), never from the command line, which every local
+ * user can read. Redirects are not followed, so it reaches only the host of the URL. One thread. */
 #ifndef RUNG_CLI_CLIENT_H
 #define RUNG_CLI_CLIENT_H
 
@@ -25,7 +25,7 @@
 
 enum { RUNG_PATH_MAX = 8192 };
 
-/* Zero is the empty path. What does not fit is noticed when it is asked for. */
+/* Zero is the empty path. rung_client_ask() refuses a path that did not fit. */
 typedef struct rung_path {
     size_t len;
     bool has_query, is_cut;
@@ -40,13 +40,12 @@ void rung_path_query_number(rung_path *p, const char *name, uint64_t value); /* 
 
 /* ---- asking ---- */
 
-typedef struct rung_client
-    rung_client; /* heap object; whoever created it calls rung_client_destroy() */
+typedef struct rung_client rung_client; /* release it with rung_client_destroy() */
 
 typedef struct rung_client_config {
     const char *url;      /* NULL: RUNG_URL, or RUNG_URL_DEFAULT. Also unix:PATH */
     const char *key_file; /* NULL: RUNG_KEY, or the file RUNG_KEY_FILE names, or no key */
-    const char *ca_file;  /* whom to trust besides; NULL: RUNG_CA_FILE, or the system's list */
+    const char *ca_file;  /* certificates to trust; NULL: RUNG_CA_FILE, or the system's */
 } rung_client_config;
 
 /* RUNG_EINVAL: not a URL, or no key in the file; RUNG_EIO, RUNG_ENOMEM. */
@@ -57,21 +56,20 @@ const char *rung_client_url(const rung_client *c);
 
 typedef struct rung_reply {
     long status; /* of HTTP */
-    char *body;  /* writable, with a NUL behind it; until the next question */
+    char *body;  /* NUL-terminated; valid until the next request */
     size_t len;
 } rung_reply;
 
 enum { RUNG_REPLY_MAX = 256 << 20 };
 
-/* RUNG_OK: the server answered, whatever it said. RUNG_EIO: it cannot be reached, or broke off; RUNG_ELIMIT: more
- * than RUNG_REPLY_MAX bytes; RUNG_EINVAL: the path is too long. `type` NULL: JSON, where there is a body. */
+/* RUNG_OK: the server answered, with any status. RUNG_EIO: it cannot be reached; RUNG_ELIMIT: more than RUNG_REPLY_MAX
+ * bytes; RUNG_EINVAL: the path is too long. `type` NULL: JSON. */
 RUNG_NODISCARD rung_status rung_client_ask(rung_client *c, const char *method,
                                            const rung_path *path, const char *type, rung_slice body,
                                            rung_reply *reply_out, rung_err *err);
 
-/* Read an endless answer (server-sent events) as it comes, until `each` says false (RUNG_OK), the server ends it or
- * it breaks (RUNG_EIO). RUNG_NOT_FOUND: it was not answered with 200 and text/event-stream. `each` is also called,
- * with nothing, a few times a second. */
+/* Read server-sent events until `each` returns false (RUNG_OK) or the stream ends (RUNG_EIO). RUNG_NOT_FOUND: the
+ * answer was not 200 with text/event-stream. `each` is also called without bytes, a few times per second. */
 RUNG_NODISCARD rung_status rung_client_follow(rung_client *c, const rung_path *path,
                                               bool (*each)(void *ctx, rung_slice bytes), void *ctx,
                                               rung_err *err);

@@ -29,7 +29,6 @@ static const rung_question show = {"GET", "/v1/clock", .print = print_clock};
 static const rung_question confirm = {"POST", "/v1/clock", write_accept, print_clock};
 
 const rung_command rung_command_clock_show = {
-    .group = RUNG_GROUP_SERVER,
     .name = "clock show",
     .summary = "show a server's time, and whether it follows the wall clock",
     .details = "Needs an admin key if the server has keys.\n",
@@ -38,7 +37,6 @@ const rung_command rung_command_clock_show = {
 };
 
 const rung_command rung_command_clock_accept = {
-    .group = RUNG_GROUP_SERVER,
     .name = "clock accept",
     .summary = "confirm a wall clock that jumped ahead",
     .details = "A server does not follow a clock that jumps ahead by more than clock.max_jump.\n"

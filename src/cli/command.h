@@ -28,10 +28,9 @@ typedef struct rung_command rung_command;
 typedef struct rung_question rung_question; /* ask.h */
 
 struct rung_command {
-    const char *group;   /* its heading in the overview; commands of one group are adjacent */
     const char *name;    /* "demo", "log cat" */
     const char *summary; /* one line */
-    const char *details; /* paragraphs and examples; ends with a newline */
+    const char *details; /* paragraphs and examples, ends with a newline; may be NULL */
     const rung_option *options;
     size_t option_count;
     size_t args_size; /* of the struct that the options are read into */
@@ -50,20 +49,36 @@ struct rung_command {
 #define RUNG_OPTIONS(type, table)                                                                  \
     .options = table, .option_count = sizeof(table) / sizeof((table)[0]), .args_size = sizeof(type)
 
-/* Every command, in the order of the overview: X(serve) is rung_command_serve. */
+/* clang-format off */
+/* Every command, in the order of the overview: X(SERVER, serve) is rung_command_serve. */
 #define RUNG_COMMANDS(X)                                                                           \
-    X(serve)                                                                                       \
-    X(config_check)                                                                                \
-    X(config_show) X(keys_create) X(keys_list) X(keys_revoke) X(clock_show) X(clock_accept)        \
-        X(demo) X(top) X(rank) X(submit) X(watch) X(board_list) X(board_show) X(board_create)      \
-            X(board_delete) X(player_show) X(player_set) X(player_ban) X(player_unban)             \
-                X(player_friends) X(import) X(export) X(status) X(snapshot) X(backup) X(restore)   \
-                    X(log_cat) X(log_verify) X(log_repair) X(completion)
+    X(SERVER, serve) X(SERVER, config_check) X(SERVER, config_show)                                \
+    X(SERVER, keys_create) X(SERVER, keys_list) X(SERVER, keys_revoke)                             \
+    X(SERVER, clock_show) X(SERVER, clock_accept) X(SERVER, demo)                                  \
+    X(ASK, top) X(ASK, rank) X(ASK, submit) X(ASK, watch)                                          \
+    X(ASK, board_list) X(ASK, board_show) X(ASK, board_create) X(ASK, board_delete)                \
+    X(ASK, player_show) X(ASK, player_set) X(ASK, player_ban) X(ASK, player_unban)                 \
+    X(ASK, player_friends)                                                                         \
+    X(MOVE, import) X(MOVE, export)                                                                \
+    X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore)                     \
+    X(FOLDER, log_cat) X(FOLDER, log_verify) X(FOLDER, log_repair)                                 \
+    X(HELP, completion)
+/* clang-format on */
 
-#define RUNG_DECLARE_COMMAND(id) extern const rung_command rung_command_##id;
+#define RUNG_DECLARE_COMMAND(group, id) extern const rung_command rung_command_##id;
 RUNG_COMMANDS(RUNG_DECLARE_COMMAND)
-extern const rung_command *const rung_command_table[];
+
+typedef struct rung_command_row {
+    const char *group; /* a heading */
+    const rung_command *command;
+} rung_command_row;
+extern const rung_command_row rung_command_table[];
 extern const size_t rung_command_count;
+
+/* The command whose name the words begin with, and how many of them. NULL: none. */
+const rung_command *rung_command_find(size_t count, const char *const *words, size_t *used_out);
+/* Is it one of the commands with this first word, as "log cat" of "log"? */
+bool rung_command_is_of(const rung_command *c, const char *family);
 
 /* Read the words after the command's name and run it. Returns the exit code. */
 int rung_command_run(const rung_command *self, int argc, char **argv);
@@ -79,7 +94,5 @@ int rung_command_fail(const rung_command *self, const rung_err *err);
 
 /* The man page, rung(1), as troff. */
 void rung_man_print(FILE *out);
-/* A completion script for "bash", "zsh" or "fish"; false: no such shell. */
-bool rung_completion_print(const char *shell, FILE *out);
 
 #endif

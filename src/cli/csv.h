@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* csv.h - records of a CSV file (RFC 4180) and lines of a text file, with the place of each.
+/* csv.h - read the records of a CSV file (RFC 4180) or the lines of a text file, with their places.
  *
- * Fields are separated by commas; a field in double quotes may hold commas, line breaks and doubled quotes. Lines
- * end with LF or CRLF; empty lines are passed over; a byte order mark at the start is too. Refused: a quote that
- * does not end, something behind a closing quote, a record of more than RUNG_CSV_RECORD_MAX bytes or
- * RUNG_CSV_FIELDS_MAX fields, a zero byte. One thread. */
+ * Lines end with LF or CRLF. Empty lines and a byte order mark are skipped. Refused: an open quote, text after a
+ * closing quote, a zero byte, and records above the limits below. One thread. */
 #ifndef RUNG_CLI_CSV_H
 #define RUNG_CLI_CSV_H
 
@@ -28,8 +26,8 @@ typedef struct rung_csv {
     char text[RUNG_CSV_RECORD_MAX];
 } rung_csv;
 
-/* The next record, or with `is_line` the next line as one field, just as it is. RUNG_OK, RUNG_NOT_FOUND at the end,
- * RUNG_EINVAL naming the line, RUNG_EIO. */
+/* The next record; with `is_line` the next line as one field. RUNG_OK, RUNG_NOT_FOUND at the end, RUNG_EINVAL naming
+ * the line, RUNG_EIO. */
 RUNG_NODISCARD rung_status rung_csv_next(rung_csv *c, bool is_line, rung_err *err);
 
 /* Write a field so that it is read back as it is. */

@@ -369,7 +369,6 @@ static int run_demo(const rung_command *self, rung_client *client, void *argumen
 }
 
 const rung_command rung_command_demo = {
-    .group = RUNG_GROUP_SERVER,
     .name = "demo",
     .summary = "fill a server with demo boards and simulated players",
     .details = "Creates the boards arena, sprint, puzzle and trending and submits scores of a\n"

@@ -165,7 +165,6 @@ static int export(const rung_command *self, rung_client *client, void *arguments
 }
 
 const rung_command rung_command_export = {
-    .group = RUNG_GROUP_MOVE,
     .name = "export",
     .summary = "write a ranking as CSV or NDJSON",
     .details = "Reads the ranking in pages of 1,000 and warns if the board changed meanwhile.\n"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung status, snapshot, backup, restore: a data folder as a whole. */
-#include "cli/command.h"
+#include "cli/ask.h"
 #include "cli/folder.h"
-#include "cli/server_status.h"
-#include "cli/terminal.h"
 #include "journal/backup.h"
 #include "journal/snapshot_file.h"
 
@@ -156,7 +154,6 @@ static int run_status(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_status = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "status",
     .summary = "show the status of a server, or the contents of a data folder",
     .details = "Without DIR it asks the server: exit code 1 if that is not ready, 3 if it cannot\n"
@@ -256,7 +253,6 @@ static int run_snapshot(const rung_command *self, void *args) {
 }
 
 const rung_command rung_command_snapshot = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "snapshot",
     .summary = "write a snapshot, so that the next start replays less of the log",
     .details = "Without DIR it tells the server to start one; this needs an admin key if the\n"
@@ -367,7 +363,6 @@ static int run_restore(const rung_command *self, void *args) {
 }
 
 const rung_command rung_command_backup = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "backup",
     .summary = "copy a data folder consistently, even while a server uses it",
     .details = "On the same file system, files that no longer change are hard links, so a backup\n"
@@ -380,7 +375,6 @@ const rung_command rung_command_backup = {
 };
 
 const rung_command rung_command_restore = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "restore",
     .summary = "create a data folder from a backup, whole or up to a record",
     .details = "Copies the backup, then checks every byte of the copy. To stop at an earlier\n"

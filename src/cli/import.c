@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung import: scores from a CSV or NDJSON file, or a sorted set of a Redis server. */
 #include "cli/csv.h"
-#include "cli/import_redis.h"
 #include "cli/importer.h"
 
 #include "base/alloc.h"
@@ -45,31 +44,25 @@ static const rung_option import_options[] = {
 /* ---- a line as a submission ---- */
 
 typedef enum column {
-    COLUMN_PLAYER,
-    COLUMN_SCORE,
-    COLUMN_DELTA,
-    COLUMN_BOARD,
-    COLUMN_AT,
-    COLUMN_ID,
-    COLUMN_META,
-    COLUMN_IGNORED, /* columns of an export that a submission does not have */
     COLUMN_EXTRA,   /* a further column of the board */
+    COLUMN_TEXT,    /* player, board, id, meta */
+    COLUMN_NUMBER,  /* score, delta, at */
+    COLUMN_IGNORED, /* in an export, but not in a submission */
 } column;
 
-static const struct {
-    const char *name;
-    column is;
-} column_names[] = {
-    {"player", COLUMN_PLAYER}, {"score", COLUMN_SCORE},  {"delta", COLUMN_DELTA},
-    {"board", COLUMN_BOARD},   {"at", COLUMN_AT},        {"id", COLUMN_ID},
-    {"meta", COLUMN_META},     {"rank", COLUMN_IGNORED}, {"percentile", COLUMN_IGNORED},
-    {"name", COLUMN_IGNORED},
-};
-
 static column column_of(rung_slice name) {
-    for (size_t i = 0; i < sizeof column_names / sizeof column_names[0]; i++)
-        if (rung_slice_eq(name, rung_slice_str(column_names[i].name)))
-            return column_names[i].is;
+    static const struct {
+        const char *name;
+        column is;
+    } known[] = {
+        {"player", COLUMN_TEXT},        {"board", COLUMN_TEXT},   {"id", COLUMN_TEXT},
+        {"meta", COLUMN_TEXT},          {"score", COLUMN_NUMBER}, {"delta", COLUMN_NUMBER},
+        {"at", COLUMN_NUMBER},          {"rank", COLUMN_IGNORED}, {"name", COLUMN_IGNORED},
+        {"percentile", COLUMN_IGNORED},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (rung_slice_eq(name, rung_slice_str(known[i].name)))
+            return known[i].is;
     return COLUMN_EXTRA;
 }
 
@@ -93,12 +86,11 @@ static rung_status read_head(rung_csv *csv, csv_head *head, rung_err *err) {
         head->columns[i] = column_of(csv->fields[i]);
         memcpy(head->names[i], csv->fields[i].ptr, csv->fields[i].len);
         head->names[i][csv->fields[i].len] = '\0';
-        has_player |= head->columns[i] == COLUMN_PLAYER;
+        has_player |= strcmp(head->names[i], "player") == 0;
     }
     if (!has_player)
-        return RUNG_FAIL(
-            err, RUNG_EINVAL,
-            "line 1: expected the names of the fields, player among them: player,score");
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "line 1: expected the names of the fields, such as player,score");
     return RUNG_OK;
 }
 
@@ -120,7 +112,7 @@ static void write_extras(rung_json_writer *w, const rung_csv *csv, const csv_hea
 static void add_record(rung_importer *im, const rung_csv *csv, const csv_head *head) {
     bool has_board = false, has_id = false;
     if (csv->count != head->count) {
-        rung_importer_refuse(im, csv->line, "another number of fields than the first line");
+        rung_importer_refuse(im, csv->line, "a different number of fields than the first line");
         return;
     }
     rung_json_writer *w = &im->lines;
@@ -130,12 +122,12 @@ static void add_record(rung_importer *im, const rung_csv *csv, const csv_head *h
         if (is == COLUMN_IGNORED || is == COLUMN_EXTRA || csv->fields[i].len == 0)
             continue;
         rung_json_write_key(w, rung_slice_str(head->names[i]));
-        if (is == COLUMN_SCORE || is == COLUMN_DELTA || is == COLUMN_AT)
+        if (is == COLUMN_NUMBER)
             rung_value_write(w, csv->fields[i]);
         else
             rung_json_write_string(w, csv->fields[i]);
-        has_board |= is == COLUMN_BOARD;
-        has_id |= is == COLUMN_ID;
+        has_board |= strcmp(head->names[i], "board") == 0;
+        has_id |= strcmp(head->names[i], "id") == 0;
     }
     write_extras(w, csv, head);
     rung_importer_end(im, csv->line, has_board, has_id);
@@ -158,13 +150,12 @@ static void add_object(rung_importer *im, rung_csv *csv) {
     rung_json_writer *w = &im->lines;
     rung_importer_begin(im);
     for (rung_answer_begin(&it, line); rung_answer_next(&it, &raw);) {
-        column is = column_of(rung_slice_str(it.key));
-        if (is == COLUMN_IGNORED)
+        if (column_of(rung_slice_str(it.key)) == COLUMN_IGNORED)
             continue;
         rung_json_write_key(w, rung_slice_str(it.key));
         rung_json_write_raw(w, raw);
-        has_board |= is == COLUMN_BOARD;
-        has_id |= is == COLUMN_ID;
+        has_board |= strcmp(it.key, "board") == 0;
+        has_id |= strcmp(it.key, "id") == 0;
     }
     rung_importer_end(im, csv->line, has_board, has_id);
 }
@@ -345,8 +336,7 @@ static int import_redis(rung_importer *im, const import_args *args) {
         if (!state.is_done)
             im->state = state;
     }
-    rung_redis_source source = {args->redis, args->redis_key, args->redis_db};
-    int code = rung_import_redis(im, &source);
+    int code = rung_import_redis(im, args->redis, args->redis_key, args->redis_db);
     im->state.is_done = code == RUNG_EXIT_OK;
     if (code == RUNG_EXIT_OK && im->state_path &&
         rung_import_state_write(im->state_path, &im->state, &err) < 0)
@@ -389,7 +379,6 @@ static int import(const rung_command *self, rung_client *client, void *arguments
 }
 
 const rung_command rung_command_import = {
-    .group = RUNG_GROUP_MOVE,
     .name = "import",
     .summary = "import scores from CSV, NDJSON or a Redis sorted set",
     .details =

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/import_redis.h"
+/* Submit the members of a sorted set of a Redis server.
+ *
+ * ZSCAN returns every member that stays in the set, some of them twice. Each gets an id made from server, key and
+ * member, so nothing counts twice, not even in a second import. */
+#include "cli/importer.h"
 
 #include "base/hash.h"
 #include "cli/options.h"
@@ -67,20 +71,20 @@ static bool is_done(const redis *r, redisReply *reply, const char *what) {
     return reply != NULL;
 }
 
-static int greet(redis *r, const rung_redis_source *source, uint64_t *total_out) {
+static int greet(redis *r, const char *key, uint64_t database, uint64_t *total_out) {
     const char *password = getenv("REDISCLI_AUTH");
     if (password && *password && !is_done(r, redisCommand(r->context, "AUTH %s", password), "AUTH"))
         return RUNG_EXIT_PROBLEM;
-    if (!is_done(r, redisCommand(r->context, "SELECT %llu", (unsigned long long)source->database),
+    if (!is_done(r, redisCommand(r->context, "SELECT %llu", (unsigned long long)database),
                  "SELECT"))
         return RUNG_EXIT_PROBLEM;
-    redisReply *reply = expect(r, redisCommand(r->context, "ZCARD %s", source->key),
-                               REDIS_REPLY_INTEGER, source->key);
+    redisReply *reply =
+        expect(r, redisCommand(r->context, "ZCARD %s", key), REDIS_REPLY_INTEGER, key);
     if (!reply)
         return RUNG_EXIT_PROBLEM;
     *total_out = (uint64_t)reply->integer;
     freeReplyObject(reply);
-    return *total_out ? RUNG_EXIT_OK : fail(r, source->key, "no such sorted set");
+    return *total_out ? RUNG_EXIT_OK : fail(r, key, "no such sorted set");
 }
 
 static void add_member(rung_importer *im, uint64_t source_hash, const redisReply *member,
@@ -150,22 +154,22 @@ static int take_page(const redis *r, rung_importer *im, const char *key, uint64_
     return code;
 }
 
-int rung_import_redis(rung_importer *im, const rung_redis_source *source) {
+int rung_import_redis(rung_importer *im, const char *address, const char *key, uint64_t database) {
     redis r = {.self = im->self};
     uint64_t total = 0, cursor = im->state.offset, done = im->state.line;
     char whole[1024];
-    int len = snprintf(whole, sizeof whole, "%s/%llu/%s", source->address,
-                       (unsigned long long)source->database, source->key);
+    int len =
+        snprintf(whole, sizeof whole, "%s/%llu/%s", address, (unsigned long long)database, key);
     uint64_t source_hash = rung_hash_keyed(
         &id_hash, whole, (size_t)len < sizeof whole ? (size_t)len : sizeof whole - 1);
-    int code = connect_to(&r, source->address);
+    int code = connect_to(&r, address);
     if (code == RUNG_EXIT_OK)
-        code = greet(&r, source, &total);
+        code = greet(&r, key, database, &total);
     if (code == RUNG_EXIT_OK)
-        ask_for_page(&r, source->key, cursor);
+        ask_for_page(&r, key, cursor);
     do {
         if (code == RUNG_EXIT_OK)
-            code = take_page(&r, im, source->key, source_hash, &cursor, &done);
+            code = take_page(&r, im, key, source_hash, &cursor, &done);
         if (code == RUNG_EXIT_OK)
             code = rung_importer_send(im, cursor, done);
         rung_importer_show(im, done, total);

@@ -66,4 +66,8 @@ void rung_importer_show(rung_importer *im, uint64_t done, uint64_t total); /* th
  * overloaded. An exit code; RUNG_EXIT_OK even if submissions were refused. */
 int rung_importer_send(rung_importer *im, uint64_t offset, uint64_t line);
 
+/* Import a sorted set of a Redis server, from the cursor im->state.offset on. Returns an exit code. `address` is
+ * HOST:PORT or unix:PATH; REDISCLI_AUTH may have the password. */
+int rung_import_redis(rung_importer *im, const char *address, const char *key, uint64_t database);
+
 #endif

@@ -116,7 +116,6 @@ static int run_verify(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_log_verify = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "log verify",
     .summary = "check every byte of the log and its snapshots",
     .details =
@@ -207,7 +206,6 @@ static int run_cat(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_log_cat = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "log cat",
     .summary = "print the events of the log, all or some",
     .details =
@@ -290,7 +288,6 @@ static int run_repair(const rung_command *self, void *arguments) {
 }
 
 const rung_command rung_command_log_repair = {
-    .group = RUNG_GROUP_FOLDER,
     .name = "log repair",
     .summary = "cut a damaged log after its last whole record",
     .details = "For damage without a backup. Without --accept-loss it only reports what would be\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - what a command takes, said once: the table that reads a command line also prints its
- * help.
+/* options.h - the options of a command: one table to parse them and to print the help.
  *
  *     typedef struct cat_args { const char *folder; uint64_t from; bool json; } cat_args;
  *     static const rung_option cat_options[] = {
@@ -9,9 +8,8 @@
  *         RUNG_OPTION_FLAG(cat_args, json, "--json", "one JSON object per line"),
  *     };
  *
- * Strict: an option it does not know, one given twice, a value that is missing or no number, an
- * operand too many or too few are all refused with a sentence. `--name value` and `--name=value`
- * are the same; a dash before a digit begins a number and no option; after `--` everything is an operand. */
+ * Strict: unknown and repeated options, missing or wrong values, too many or too few operands are errors. `--name
+ * value` and `--name=value` are the same; -5 is a number, not an option; after `--` everything is an operand. */
 #ifndef RUNG_CLI_OPTIONS_H
 #define RUNG_CLI_OPTIONS_H
 
@@ -23,12 +21,12 @@
 #include <stdio.h>
 
 typedef enum rung_option_kind {
-    RUNG_OPTION_IS_OPERAND, /* const char *; must be given, in the order of the table */
-    RUNG_OPTION_IS_OPTIONAL, /* const char *; an operand that may be left out: after those that must be there */
-    RUNG_OPTION_IS_MANY,   /* rung_words; all operands that are left, at least one */
-    RUNG_OPTION_IS_TEXT,   /* const char *; NULL when not given */
-    RUNG_OPTION_IS_NUMBER, /* uint64_t from 1 on; 0 when not given */
-    RUNG_OPTION_IS_FLAG,   /* bool */
+    RUNG_OPTION_IS_OPERAND,  /* const char *; required, in the order of the table */
+    RUNG_OPTION_IS_OPTIONAL, /* const char *; an operand after the required ones */
+    RUNG_OPTION_IS_MANY,     /* rung_words; all remaining operands, at least one */
+    RUNG_OPTION_IS_TEXT,     /* const char *; NULL when not given */
+    RUNG_OPTION_IS_NUMBER,   /* uint64_t from 1 on; 0 when not given */
+    RUNG_OPTION_IS_FLAG,     /* bool */
 } rung_option_kind;
 
 enum { RUNG_WORDS_MAX = 64 };
@@ -40,11 +38,10 @@ typedef struct rung_words {
 
 typedef struct rung_option {
     rung_option_kind kind;
-    const char *name; /* "--from"; of an operand, the word in the usage line */
-    const char
-        *value; /* the word for its value; NULL for operands and flags. "a|b|c": one of these */
+    const char *name;  /* "--from"; of an operand, the word in the usage line */
+    const char *value; /* the word for its value, or "a|b|c"; NULL for operands and flags */
     const char *help;
-    size_t offset; /* of the field in the command's own struct */
+    size_t offset; /* of the field in the command's struct */
 } rung_option;
 
 #define RUNG_OPERAND(type, field, word, text)                                                      \
@@ -60,19 +57,18 @@ typedef struct rung_option {
 #define RUNG_OPTION_FLAG(type, field, name, text)                                                  \
     { RUNG_OPTION_IS_FLAG, name, NULL, text, offsetof(type, field) }
 
-/* Read `argc` words into the fields of `into`, which the caller has zeroed. Texts borrow from
- * argv. RUNG_OK, or RUNG_EINVAL with a sentence in `err`. */
+/* Read `argc` words into the zeroed struct `into`. Texts borrow from argv. RUNG_OK, or RUNG_EINVAL. */
 RUNG_NODISCARD rung_status rung_options_read(const rung_option *options, size_t count, int argc,
                                              char **argv, void *into, rung_err *err);
 
 bool rung_option_is_operand(const rung_option *o);
 
-/* " DIR [--from SEQ] [--json]", or " DIR [OPTION ...]" where there are many. */
+/* " DIR [--from SEQ] [--json]", or " DIR [OPTION ...]" if there are many. */
 void rung_options_print_usage(const rung_option *options, size_t count, FILE *out);
 /* One line each. */
 void rung_options_print_help(const rung_option *options, size_t count, FILE *out);
 
-/* A whole number in digits alone: false for anything else, and beyond uint64_t. */
+/* A whole number: digits only. false: anything else, or too large. */
 bool rung_number_parse(const char *text, uint64_t *number_out);
 
 #endif

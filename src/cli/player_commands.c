@@ -36,10 +36,8 @@ static void print_player(rung_slice answer, const void *args) {
 static const rung_question show = {"GET", "/v1/players/{PLAYER}", .print = print_player};
 
 const rung_command rung_command_player_show = {
-    .group = RUNG_GROUP_ASK,
     .name = "player show",
     .summary = "show a player's profile",
-    .details = "",
     RUNG_OPTIONS(player_args, player_options),
     .question = &show,
 };
@@ -105,7 +103,6 @@ static int set_profile(const rung_command *self, rung_client *client, void *args
 }
 
 const rung_command rung_command_player_set = {
-    .group = RUNG_GROUP_ASK,
     .name = "player set",
     .summary = "change attributes of a player: name, country, guild, ...",
     .details = "Other attributes stay as they are.\n"
@@ -149,7 +146,6 @@ static const rung_question ban = {"POST", "/v1/players/{PLAYER}/ban", write_reas
 static const rung_question unban = {"DELETE", "/v1/players/{PLAYER}/ban", .print = print_unbanned};
 
 const rung_command rung_command_player_ban = {
-    .group = RUNG_GROUP_ASK,
     .name = "player ban",
     .summary = "hide a player from every ranking",
     .details = "Nothing is lost: rung player unban restores every rank.\n",
@@ -158,10 +154,8 @@ const rung_command rung_command_player_ban = {
 };
 
 const rung_command rung_command_player_unban = {
-    .group = RUNG_GROUP_ASK,
     .name = "player unban",
     .summary = "show a banned player again",
-    .details = "",
     RUNG_OPTIONS(player_args, player_options),
     .question = &unban,
 };
@@ -216,7 +210,6 @@ static int ask_friends(const rung_command *self, rung_client *client, void *args
 }
 
 const rung_command rung_command_player_friends = {
-    .group = RUNG_GROUP_ASK,
     .name = "player friends",
     .summary = "list, rank or change a player's friends",
     .details = "  rung player friends ada --add bob\n"

@@ -29,7 +29,6 @@ static const rung_question top = {"GET", "/v1/boards/{BOARD}/top?limit=10,offset
                                   .print = print_ranking};
 
 const rung_command rung_command_top = {
-    .group = RUNG_GROUP_ASK,
     .name = "top",
     .summary = "show the best players of a board",
     .details = "  rung top race --limit 20 --window week --scope country:FI\n",
@@ -58,7 +57,6 @@ static const rung_question rank = {
     "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY, .print = print_ranking};
 
 const rung_command rung_command_rank = {
-    .group = RUNG_GROUP_ASK,
     .name = "rank",
     .summary = "show a player's rank and neighbours",
     .details = "Exit code 1 when the player is not on the board.\n"
@@ -162,7 +160,6 @@ static const rung_question submit = {"POST", "/v1/boards/{BOARD}/scores", write_
                                      print_outcome};
 
 const rung_command rung_command_submit = {
-    .group = RUNG_GROUP_ASK,
     .name = "submit",
     .summary = "submit a score for a player",
     .details = "Returns when the score is on disk and ranked. For many scores, use rung import.\n"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "cli/server_status.h"
+#include "cli/ask.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
+/* The value of a metric in the text of /metrics: the sum over its labels. false: none. */
+static bool find_metric(rung_slice text, const char *name, double *value_out) {
     size_t len = strlen(name);
     const char *at = text.ptr, *end = text.ptr + text.len;
     double sum = 0;
@@ -29,7 +30,7 @@ bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
 
 static uint64_t metric(rung_slice text, const char *name) {
     double value = 0;
-    return rung_metric_find(text, name, &value) && value > 0 ? (uint64_t)value : 0;
+    return find_metric(text, name, &value) && value > 0 ? (uint64_t)value : 0;
 }
 
 static void print_numbers(rung_slice m) {
@@ -49,10 +50,10 @@ static void print_numbers(rung_slice m) {
              rung_count_text(metric(m, "rung_http_in_flight"), b),
              rung_count_text(metric(m, "rung_changes_waiting"), c));
     rung_terminal_line("connections", text);
-    rung_metric_find(m, "rung_log_writable", &writable);
+    find_metric(m, "rung_log_writable", &writable);
     if (writable < 1)
         rung_terminal_line("log", "cannot be written: the disk is full or failed");
-    if (rung_metric_find(m, "rung_archive_behind_events", &behind)) {
+    if (find_metric(m, "rung_archive_behind_events", &behind)) {
         snprintf(text, sizeof text, "%s events behind", rung_count_text((uint64_t)behind, a));
         rung_terminal_line("archive", text);
     }
@@ -82,7 +83,7 @@ static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_sl
     if (is_ready)
         printf(",\"seq\":%lld", (long long)seq);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (rung_metric_find(m, names[i], &value))
+        if (find_metric(m, names[i], &value))
             printf(",\"%s\":%.0f", names[i], value);
     puts("}");
 }

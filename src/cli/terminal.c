@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "model/text.h"
 #include "model/utf8.h"
 
 #include <stdarg.h>
@@ -17,19 +18,19 @@ int64_t rung_elapsed_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- what the terminal can ---- */
+/* ---- the terminal ---- */
 
 static bool is_lively(FILE *out) {
     const char *term = getenv("TERM");
     return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Asked for every cell of every line, and it does not change: remembered for the standard streams. */
+/* Cached: it is asked for every cell. */
 bool rung_terminal_has_color(FILE *out) {
     static signed char known[3]; /* 0: not asked yet; 1: yes; -1: no */
     int fd = fileno(out);
     if (fd < 0 || fd > 2)
-        return false; /* no stream of ours is a terminal but those */
+        return false; /* only standard streams are terminals */
     if (known[fd] == 0) {
         const char *no_color = getenv("NO_COLOR");
         known[fd] = is_lively(out) && !(no_color && *no_color) ? 1 : -1;
@@ -37,8 +38,7 @@ bool rung_terminal_has_color(FILE *out) {
     return known[fd] > 0;
 }
 
-/* The variables are asked and not the C locale: this program never calls setlocale, so that
- * numbers look the same everywhere. */
+/* From the variables: this program never calls setlocale(), so that numbers look the same everywhere. */
 bool rung_terminal_has_unicode(void) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < 3; i++) {
@@ -70,15 +70,20 @@ void rung_print_colored(rung_color color, const char *format, ...) {
 
 /* ---- text ---- */
 
-const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
-    char digits[RUNG_COUNT_TEXT_MAX];
-    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
+size_t rung_digits_group(const char *digits, size_t count, char *out) {
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
             out[at++] = ',';
         out[at++] = digits[i];
     }
     out[at] = '\0';
+    return at;
+}
+
+const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
+    char digits[20];
+    rung_digits_group(digits, rung_digits_format(n, digits), out);
     return out;
 }
 
@@ -93,8 +98,8 @@ const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]) {
     return out;
 }
 
-/* The character of two or three bytes that would change how the rest of the line is read: marks and overrides of
- * direction, separators of lines. 0: another. */
+/* The code of a character of two or three bytes that changes how the rest of the line is displayed: marks of text
+ * direction, line separators. 0: another. */
 static unsigned unsettling(const char *p, size_t len) {
     const uint8_t *b = (const uint8_t *)p;
     if (len >= 2 && b[0] == 0xd8 && b[1] == 0x9c)
@@ -107,8 +112,7 @@ static unsigned unsettling(const char *p, size_t len) {
     return is_one ? c : 0;
 }
 
-/* Bytes of the character at `p`, 0 when it is none that may be shown: a control character (C0,
- * DEL, C1, of direction) or no UTF-8. */
+/* Bytes of the character at `p`; 0 if it must not be shown: a control character, or invalid UTF-8. */
 static size_t shown_length(const char *p, size_t len) {
     uint8_t first = (uint8_t)*p;
     if (first < 0x80)
@@ -175,16 +179,15 @@ enum { CELL_TEXT_MAX = 192 };
 typedef struct cell {
     char text[CELL_TEXT_MAX];
     rung_color color;
-    bool is_marked; /* its row */
 } cell;
 
 struct rung_table {
     size_t column_count, cell_count, capacity;
+    size_t marked_row; /* from 1; 0: none */
     rung_table_column columns[RUNG_TABLE_COLUMNS_MAX];
     cell *cells;
 };
 
-/* A command that has no memory for its output can only say so. */
 static void *get_or_leave(void *old, size_t old_size, size_t size) {
     void *p = rung_alloc_resize(rung_alloc_heap(), old, old_size, size);
     if (!p) {
@@ -210,7 +213,6 @@ static cell *add_cell(rung_table *t, rung_color color) {
     }
     cell *c = &t->cells[t->cell_count++];
     c->color = color;
-    c->is_marked = false;
     return c;
 }
 
@@ -233,8 +235,7 @@ void rung_table_word(rung_table *t, rung_color color, rung_slice text) {
 }
 
 void rung_table_mark(rung_table *t) {
-    RUNG_ASSERT(t->cell_count > 0);
-    t->cells[t->cell_count - 1].is_marked = true;
+    t->marked_row = (t->cell_count - 1) / t->column_count + 1;
 }
 
 static size_t places(const char *text) {
@@ -252,15 +253,8 @@ static void print_padded(FILE *out, const char *text, size_t width, bool is_righ
         fprintf(out, "%s%*s", text, is_last ? 0 : pad, "");
 }
 
-static bool is_marked_row(const rung_table *t, size_t row) {
-    for (size_t i = 0; i < t->column_count; i++)
-        if (t->cells[row * t->column_count + i].is_marked)
-            return true;
-    return false;
-}
-
 static void print_row(const rung_table *t, size_t row, const size_t *widths, FILE *out) {
-    const char *bold = is_marked_row(t, row) ? rung_terminal_color(out, RUNG_COLOR_BOLD) : "";
+    const char *bold = row + 1 == t->marked_row ? rung_terminal_color(out, RUNG_COLOR_BOLD) : "";
     fputs("  ", out);
     for (size_t i = 0; i < t->column_count; i++) {
         const cell *c = &t->cells[row * t->column_count + i];
@@ -283,7 +277,7 @@ static void print_head(const rung_table *t, const size_t *widths, FILE *out) {
     fprintf(out, "%s\n", rung_terminal_color(out, RUNG_COLOR_PLAIN));
 }
 
-/* Bytes from the point on; SIZE_MAX: it is no plain number. */
+/* Bytes from the decimal point on; SIZE_MAX: not a plain number. */
 static size_t fraction_of(const char *text) {
     const char *point = strchr(text, '.');
     if (text[strspn(text, "-0123456789,.")])
@@ -291,7 +285,7 @@ static size_t fraction_of(const char *text) {
     return point ? strlen(point) : 0;
 }
 
-/* Numbers of unequal decimals stand with their points below each other. */
+/* Pad the numbers of a column so that their decimal points align. */
 static void align_points(rung_table *t, size_t column) {
     size_t longest = 0;
     for (size_t i = column; i < t->cell_count; i += t->column_count) {
@@ -327,7 +321,8 @@ void rung_table_drop_empty(rung_table *t, size_t column) {
 size_t rung_table_print(rung_table *t, FILE *out) {
     size_t widths[RUNG_TABLE_COLUMNS_MAX] = {0}, rows = t->cell_count / t->column_count;
     RUNG_ASSERT(t->cell_count % t->column_count == 0);
-    for (size_t i = 0; i + 1 < t->column_count; i++) /* blanks at the end of a line help nobody */
+    for (size_t i = 0; i + 1 < t->column_count;
+         i++) /* not the last: no blanks at the end of a line */
         if (t->columns[i].is_number)
             align_points(t, i);
     for (size_t i = 0; i < t->column_count; i++)
@@ -358,10 +353,7 @@ static void draw(rung_progress *p, uint64_t done, uint64_t total, int64_t now_ms
     memset(bar + full, '.', (size_t)(BAR_WIDTH - full));
     bar[BAR_WIDTH] = '\0';
     fprintf(stderr, "\r\033[K%s [%s] %3.0f %%", p->what, bar, 100 * share);
-    if (!p->note)
-        fprintf(stderr, "  %s", rung_count_text(done, count));
-    if (p->note)
-        fprintf(stderr, "  %s", p->note);
+    fprintf(stderr, "  %s", p->note ? p->note : rung_count_text(done, count));
     if (done > p->began_at && done < total)
         fprintf(stderr, "  %.0f s left",
                 (double)spent_ms / 1000 * (double)(total - done) / (double)(done - p->began_at));

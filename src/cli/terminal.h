@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - how the command looks: tables, numbers for people, colours, a progress bar, text
- * that cannot do harm.
+/* terminal.h - output for people: tables, numbers, colours, a progress bar, safe text.
  *
- * Colours only on a terminal and not with NO_COLOR (no-color.org); arrows, bars and rules in
- * Unicode only where the locale's variables say UTF-8. Progress goes to standard error, and only
- * when that is a terminal, so that neither a pipe nor a log file ever holds it. One thread. */
+ * Colours only on a terminal and not with NO_COLOR (no-color.org); arrows only if the locale's variables say UTF-8.
+ * Progress goes to standard error, only if that is a terminal. One thread. */
 #ifndef RUNG_CLI_TERMINAL_H
 #define RUNG_CLI_TERMINAL_H
 
@@ -26,7 +24,7 @@ typedef enum rung_color {
 
 bool rung_terminal_has_color(FILE *out);
 bool rung_terminal_has_unicode(void);
-/* The escape sequence, or "" where `out` shall have no colours. Static text. */
+/* The escape sequence, or "" if `out` has no colours. Static text. */
 const char *rung_terminal_color(FILE *out, rung_color color);
 /* printf() in that colour. */
 void rung_print_colored(rung_color color, const char *format, ...)
@@ -36,15 +34,17 @@ void rung_print_colored(rung_color color, const char *format, ...)
 
 enum { RUNG_COUNT_TEXT_MAX = 32 };
 
+/* Put a comma between each three digits, and a NUL. Returns the length. */
+size_t rung_digits_group(const char *digits, size_t count, char *out);
 /* 1234567 as "1,234,567". Returns `out`. */
 const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]);
 /* 1536 as "1.5 KiB". Returns `out`. */
 const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]);
 
-/* Bytes of a stranger, as one word of a line: as they are when that is safe and clear, else in
- * double quotes with control characters, those of direction too, and what is no UTF-8 as \xNN. */
+/* Print a stranger's bytes as one word: unchanged if that is safe and clear, else in double quotes, with control
+ * characters (also those of text direction) and invalid UTF-8 as \xNN. */
 void rung_print_word(FILE *out, rung_slice text);
-/* As a JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
+/* As a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void rung_print_json(FILE *out, rung_slice text);
 
 /* ---- tables ---- */
@@ -58,18 +58,17 @@ typedef struct rung_table_column {
 
 typedef struct rung_table rung_table; /* heap object; ended by rung_table_print() */
 
-/* Ends the process with a message when there is no memory. */
+/* Exits with a message if there is no memory. */
 rung_table *rung_table_begin(size_t column_count, const rung_table_column *columns);
-/* The next cell, row after row. A colour is for the cell alone. */
+/* Add the next cell, row by row. */
 void rung_table_cell(rung_table *t, rung_color color, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rung_table_word(rung_table *t, rung_color color, rung_slice text);
-/* Mark the row begun: it is printed bold. */
+/* Print the row of the last cell bold; one row of a table. */
 void rung_table_mark(rung_table *t);
-/* Leave a column out if every cell of it is empty. Only between whole rows. */
+/* Drop a column whose cells are all empty. Only after whole rows. */
 void rung_table_drop_empty(rung_table *t, size_t column);
-/* Print with a margin of two, numbers with their points below each other, and free; `out` NULL: only free. Returns how
- * many lines. A character counts as one place: wide ones push the rest of their line. */
+/* Print with decimal points aligned, and free the table; `out` NULL: only free it. Returns the number of lines. */
 size_t rung_table_print(rung_table *t, FILE *out);
 
 /* ---- progress ---- */
@@ -78,16 +77,15 @@ typedef struct rung_progress {
     const char *what; /* must live as long */
     int64_t began_ms, shown_ms;
     bool is_shown;
-    uint64_t began_at; /* what was done when it began: not part of the rate */
-    const char *note;  /* behind the bar, e.g. "12,000 scores a second"; NULL: none */
+    uint64_t began_at; /* done before it began */
+    const char *note;  /* printed after the bar; NULL: the count */
 } rung_progress;
 
-/* Zero is a progress that has not begun. Another `what` begins a new bar. Nothing is drawn in the
- * first 0.3 seconds. */
+/* Zero is ready for use. Another `what` starts a new bar. Draws nothing in the first 0.3 seconds. */
 void rung_progress_show(rung_progress *p, const char *what, uint64_t done, uint64_t total);
-void rung_progress_end(rung_progress *p); /* wipes it */
+void rung_progress_end(rung_progress *p); /* erases it */
 
-int64_t rung_elapsed_ms(void); /* since some moment; never jumps */
+int64_t rung_elapsed_ms(void); /* monotonic */
 
 /* One line of a report: a dim name, then the text. */
 void rung_terminal_line(const char *name, const char *text);

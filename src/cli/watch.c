@@ -186,7 +186,6 @@ static int watch(const rung_command *self, rung_client *client, void *arguments)
 }
 
 const rung_command rung_command_watch = {
-    .group = RUNG_GROUP_ASK,
     .name = "watch",
     .summary = "show the top of a board, live",
     .details = "Arrows show who moved since the last update. With --json each answer is a line.\n"

@@ -242,9 +242,9 @@ class Client(ServerTest):
         for text in ["line 2: board", "line 3: expected a JSON object", "line 5: score"]:
             self.assertIn(text, run.stderr)
         self.assertEqual(self.top("race"), [("cleo", 2), ("ada", 1)])
-        self.rung("import", "-", "--format", "csv", "--board", "race", code=1, err="player among them", stdin="name,points\nada,5\n")
+        self.rung("import", "-", "--format", "csv", "--board", "race", code=1, err="names of the fields", stdin="name,points\nada,5\n")
         self.rung("import", "-", "--format", "csv", "--board", "race", code=1, err="line 2: the quote", stdin='player,score\n"ada,5\n')
-        self.rung("import", "-", "--format", "csv", "--board", "race", code=1, err="line 3: another number of fields",
+        self.rung("import", "-", "--format", "csv", "--board", "race", code=1, err="line 3: a different number of fields",
                   stdin="player,score\ndan,3\neve\n")
         self.assertEqual(len(self.top("race")), 3)
 
@@ -362,7 +362,8 @@ class Shells(unittest.TestCase):
 
     def complete(self, *words):
         lines = f"{self.script('bash')}\nCOMP_WORDS=({' '.join(repr(w) for w in words)})\nCOMP_CWORD={len(words) - 1}\n_rung\necho \"${{COMPREPLY[@]}}\""
-        return subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True).stdout.split()
+        env = {**os.environ, "PATH": f"{os.path.dirname(RUNG)}:{os.environ['PATH']}"}
+        return subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True, env=env).stdout.split()
 
     def test_bash(self):
         self.assertIn("serve", self.complete("rung", ""))
@@ -372,6 +373,18 @@ class Shells(unittest.TestCase):
         self.assertEqual(self.complete("rung", "top", "race", "--rank", "s"), ["sparse"])
         self.assertEqual(self.complete("rung", "serve", "--logging-f"), ["--logging-format"])
         self.assertIn("--help", self.complete("rung", "top", "--"))
+        self.assertEqual(self.complete("rung", "help", "expo"), ["export"])
+
+    def test_words(self):
+        """What the scripts of all shells ask for."""
+        def words(*w):
+            return subprocess.run([RUNG, "completion", "words", "--", *w], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(words("subm"), "submit\tsubmit a score for a player\n")
+        self.assertEqual(words("boar"), "board\tseveral commands\n")
+        self.assertEqual(words("log", "v"), "verify\tcheck every byte of the log and its snapshots\n")
+        self.assertIn("--limit\t", words("top", "race", "--li"))
+        self.assertEqual(words("top", "race", "--limit", "--li"), "")  # a value, of which nothing is known
+        self.assertEqual(words("top", ""), "")  # left to the shell
 
     def test_zsh_and_fish(self):
         for shell, check in (("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])):
@@ -407,7 +420,7 @@ class Shells(unittest.TestCase):
             self.assertEqual(run.returncode, 0, name)
             self.assertTrue(all(len(line) <= 130 for line in run.stdout.splitlines()), name)
             self.assertIn(f".SS rung {name}", page)
-            self.assertIn(name.split()[-1], self.script("bash"))
+            self.assertIn(name.split()[-1], self.complete("rung", *name.split()[:-1], ""))
 
 
 if __name__ == "__main__":
