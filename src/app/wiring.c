@@ -108,7 +108,7 @@ static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
     rung__server *s = ctx;
     if (!s->attach)
         return false;
-    rung_attach_marks marks = rung_attach_mark(s->attach);
+    rung_archive_marks marks = rung_attach_mark(s->attach);
     rung_follower_stats stats = rung_attach_stat(s->attach);
     *out = (rung_api_archive_stat){.cursor_seq = stats.cursor_seq,
                                    .behind_events = stats.behind_events,

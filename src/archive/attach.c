@@ -41,7 +41,7 @@ struct rung_attach {
     _Atomic int checked;    /* a status: RUNG_PARTIAL while it searches */
     pthread_mutex_t lock;   /* protects the next: another thread may ask for the stats */
     rung_follower *follower;
-    rung_attach_marks marks;
+    rung_archive_marks marks;
     rung_archive *checking; /* the checker's, while it may be interrupted */
 };
 
@@ -151,7 +151,7 @@ static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t fir
 static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_lock(&a->lock);
     a->follower = f;
-    a->marks = (rung_attach_marks){0};
+    a->marks = (rung_archive_marks){0};
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -424,9 +424,10 @@ rung_status rung_attach_checked(rung_attach *a) {
     return (rung_status)a->checked;
 }
 
-rung_attach_marks rung_attach_mark(rung_attach *a) {
+rung_archive_marks rung_attach_mark(rung_attach *a) {
     pthread_mutex_lock(&a->lock);
-    rung_attach_marks marks = a->marks;
+    rung_archive_marks marks = a->marks;
+    marks.cursor_seq = a->follower ? rung_follower_cursor(a->follower) : 0;
     pthread_mutex_unlock(&a->lock);
     return marks;
 }

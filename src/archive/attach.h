@@ -63,14 +63,9 @@ RUNG_NODISCARD rung_status rung_attach_add_reader(rung_attach *a, rung_archive *
 /* Progress and failures; all zero while no hub is open. */
 rung_follower_stats rung_attach_stat(rung_attach *a);
 
-/* How far the archive must be for its results to be up to date; all zero while no hub is open. After loading a
- * snapshot, both count as its last event, since earlier ones are not known. */
-typedef struct rung_attach_marks {
-    /* the last event that changed how closed windows are answered: a ban, a removal, ... */
-    uint64_t changed_seq;
-    uint64_t closed_seq; /* the last event that closed a window */
-} rung_attach_marks;
-rung_attach_marks rung_attach_mark(rung_attach *a);
+/* How far the archive is, and must be for its results to be up to date; all zero while no hub is open. After loading a
+ * snapshot, changed_seq and closed_seq are its last event, since earlier ones are not known. */
+rung_archive_marks rung_attach_mark(rung_attach *a);
 
 /* The result of the search for damage: RUNG_PARTIAL while it runs, then RUNG_OK or RUNG_ECORRUPT. Zero before. */
 rung_status rung_attach_checked(rung_attach *a);

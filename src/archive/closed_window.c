@@ -50,19 +50,16 @@ static void put_text(rung_buffer *b, rung_slice text) {
     rung_buffer_put(b, text.ptr, text.len);
 }
 
+/* A board that exists has a valid definition: only its size is not known. */
 static void put_definition(rung_buffer *b, const rung_board_def *def) {
     size_t len = 0;
-    rung_buffer bytes = {.alloc = b->alloc};
-    rung_status st = rung_buffer_reserve(&bytes, 1024) ? RUNG_ELIMIT : RUNG_ENOMEM;
-    if (st == RUNG_ELIMIT)
-        st = rung_board_def_encode(def, bytes.data, bytes.size, &len);
-    if (st == RUNG_ELIMIT && rung_buffer_reserve(&bytes, len))
-        st = rung_board_def_encode(def, bytes.data, bytes.size, &len);
-    RUNG_ASSERT(st == RUNG_OK || bytes.is_failed); /* a board that exists has a valid definition */
-    b->is_failed |= bytes.is_failed;
-    len = bytes.is_failed ? 0 : len;
-    put_text(b, rung_slice_of(bytes.data, len));
-    rung_buffer_deinit(&bytes);
+    rung_status st = rung_board_def_encode(def, NULL, 0, &len);
+    put_number(b, len);
+    if (!rung_buffer_reserve(b, len))
+        return;
+    st = rung_board_def_encode(def, b->data + b->len, len, &len);
+    RUNG_ASSERT(st == RUNG_OK);
+    b->len += len;
 }
 
 static const rung_board_def *definition_of(const rung_view *view, rung_slice board) {

@@ -21,15 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCH_EVENTS_DEFAULT 4096u
-#define STATUSES_DEFAULT     (1u << 20)
-#define PINNED_BYTES_DEFAULT ((size_t)1 << 30)
-#define RETRY_MS_MIN_DEFAULT 50u
-#define RETRY_MS_MAX_DEFAULT 5000u
-#define STOP_MS_DEFAULT      5000u
-#define SAMPLE_TOP_DEFAULT   1000u
-#define FORK_ROWS_DEFAULT    100000u /* some 20 ms of packing: about what a fork takes then */
-#define JOB_ROW_BYTES        24      /* estimated size of a row of a job */
+#define JOB_ROW_BYTES 24 /* estimated size of a row of a job */
 #define NOT_DURABLE_YET_RETRY_MS                                                                   \
     10 /* with relaxed syncing an event is applied slightly before it can be read */
 #define RECORDS_AT_ONCE 64
@@ -556,18 +548,19 @@ static uint32_t step(void *arg, bool is_stopping) {
     return ms;
 }
 
-/* ---- life and death ---- */
+/* ---- life ---- */
 
 static rung_follower_config with_defaults(const rung_follower_config *config) {
     rung_follower_config c = *config;
-    c.batch_events = c.batch_events ? c.batch_events : BATCH_EVENTS_DEFAULT;
-    c.statuses_max = c.statuses_max ? c.statuses_max : STATUSES_DEFAULT;
-    c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : PINNED_BYTES_DEFAULT;
-    c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : RETRY_MS_MIN_DEFAULT;
-    c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : RETRY_MS_MAX_DEFAULT;
-    c.stop_ms = c.stop_ms ? c.stop_ms : STOP_MS_DEFAULT;
-    c.sample_top = c.sample_top ? c.sample_top : SAMPLE_TOP_DEFAULT;
-    c.fork_rows = c.fork_rows ? c.fork_rows : FORK_ROWS_DEFAULT;
+    c.batch_events = c.batch_events ? c.batch_events : 4096;
+    c.statuses_max = c.statuses_max ? c.statuses_max : 1u << 20;
+    c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : (size_t)1 << 30;
+    c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : 50;
+    c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : 5000;
+    c.stop_ms = c.stop_ms ? c.stop_ms : 5000;
+    c.sample_top = c.sample_top ? c.sample_top : 1000;
+    c.fork_rows =
+        c.fork_rows ? c.fork_rows : 100000; /* packs as long as a fork takes: some 20 ms */
     return c;
 }
 

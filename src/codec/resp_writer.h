@@ -8,7 +8,8 @@
  *     if (w.is_failed) ...
  *
  * Types that RESP2 lacks are written as Redis does: a map as an array, a double as a bulk string, a boolean as 0 or
- * 1. The buffer grows up to `limit` (0: no limit); a failure to grow is sticky. Pure; one thread at a time. */
+ * 1. The buffer grows up to `limit` (0: no limit); a failure to grow is sticky. Reset and free it as w.buffer.
+ * Pure; one thread at a time. */
 #ifndef RUNG_CODEC_RESP_WRITER_H
 #define RUNG_CODEC_RESP_WRITER_H
 
@@ -22,14 +23,6 @@ typedef struct
     RUNG_BUFFER_PART;
     uint8_t version; /* 2 or 3 */
 } rung_resp_writer;
-
-static inline void rung_resp_writer_deinit(rung_resp_writer *w) {
-    rung_buffer_deinit(&w->buffer);
-}
-/* Empty the writer, and shrink its memory to at most `keep` bytes. */
-static inline void rung_resp_writer_reset(rung_resp_writer *w, size_t keep) {
-    rung_buffer_reset(&w->buffer, keep);
-}
 
 void rung_resp_simple(rung_resp_writer *w, const char *text); /* +OK */
 /* "-" text; bytes that would end the line become spaces. */

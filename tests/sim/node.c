@@ -327,8 +327,8 @@ static bool archive_stat(void *ctx, rung_api_archive_stat *out) {
     sim_node *n = ctx;
     if (!n->attach)
         return false;
-    rung_attach_marks marks = rung_attach_mark(n->attach);
-    *out = (rung_api_archive_stat){.cursor_seq = rung_attach_stat(n->attach).cursor_seq,
+    rung_archive_marks marks = rung_attach_mark(n->attach);
+    *out = (rung_api_archive_stat){.cursor_seq = marks.cursor_seq,
                                    .changed_seq = marks.changed_seq,
                                    .closed_seq = marks.closed_seq};
     return true;

@@ -3,10 +3,9 @@
 
 #include "base/assert.h"
 
-/* SQL stands as SQL is read. */
 /* clang-format off */
 
-/* 0 -> 1: what happened. */
+/* 0 -> 1: events. */
 static const char events[] =
     "CREATE TABLE source ("
     "  only INTEGER PRIMARY KEY CHECK (only = 1),"
@@ -50,7 +49,7 @@ static const char events[] =
     "  changed_seq INTEGER NOT NULL,"
     "  changed_ms INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* 1 -> 2: where everybody stood. */
+/* 1 -> 2: closed windows and samples. */
 static const char standings[] =
     "CREATE TABLE closed_windows ("
     "  window INTEGER PRIMARY KEY,"
@@ -101,8 +100,7 @@ static const char standings[] =
     "  PRIMARY KEY (board, player, taken_ms, kind, window_id)) WITHOUT ROWID;"
     "CREATE INDEX samples_by_player ON samples (player);";
 
-/* 2 -> 3: the same for reading. A decimal is stored times 10^decimals; bits 4 to 7 of the format have the decimals.
- * */
+/* 2 -> 3: views for people. A decimal is stored times 10^decimals; bits 4 to 7 of the format have the decimals. */
 #define SHOWN(score, format)                                                                       \
     "CASE WHEN (" format " & 15) <> 1 OR (" format " >> 4 & 15) = 0 THEN " score " ELSE "          \
     "printf('%s%d.%0*d',"                                                                          \
@@ -142,7 +140,7 @@ static const char views[] =
     "  UNION ALL SELECT board, player, " TIME("taken_ms") ", 'daily', kind, window_id, place, sparse_rank, dense_rank,"
     "  entries, " SHOWN("score", "score_format") " FROM samples;";
 
-/* 3 -> 4: where everybody stood by scope. */
+/* 3 -> 4: scopes of closed windows. */
 static const char scopes[] =
     "ALTER TABLE closed_windows ADD COLUMN has_scopes INTEGER NOT NULL DEFAULT 0;"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection, one table of statements, one function that turns SQLite's failures into ours.
+/* One connection, one table of statements, one function that maps SQLite's failures to ours.
  *
  * Invariants:
- *   Q1  Between calls no statement is in the middle of its rows: every one is reset where it was used.
+ *   Q1  Between calls no statement is active: each is reset by the function that used it.
  *   Q2  A batch is one BEGIN IMMEDIATE transaction. After any failure in it nothing of it is kept: commit is refused
  *       until rollback was called.
  *   Q3  The cursor only moves forward, in the transaction that holds what it covers.
@@ -30,20 +30,18 @@
 enum { SUM_BYTES = 16 };
 
 /* ---- statements ----
- * INDEXED BY where the planner, who takes every window for a small one, would read all of its rows. */
+ * INDEXED BY where the planner, which assumes that every window is small, would read all of its rows. */
 
-#define STANDING_COLUMNS                                                                           \
-    "s.place, s.sparse_rank, s.dense_rank, s.player_number, s.player, s.score, s.column1, "        \
-    "s.column2, s.at_ms,"                                                                          \
-    " w.score_format"
+/* A standing with its ranks among everybody, or in a scope. */
+#define STANDING(ranks)                                                                            \
+    "SELECT " ranks ", s.player_number, s.player, s.score, s.column1, s.column2, s.at_ms,"         \
+    " w.score_format FROM "
+#define RANKS       "s.place, s.sparse_rank, s.dense_rank"
+#define SCOPE_RANKS "t.scope_place, t.sparse_rank, t.dense_rank"
 #define WINDOW_COLUMNS                                                                             \
     "window, board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms, entries, "           \
     "distinct_scores, rank_style,"                                                                 \
     " definition, has_scopes FROM closed_windows WHERE board_deleted_seq IS NULL AND board = ?1"
-#define SCOPE_COLUMNS                                                                              \
-    "t.scope_place, t.sparse_rank, t.dense_rank, s.player_number, s.player, s.score, s.column1, "  \
-    "s.column2, s.at_ms,"                                                                          \
-    " w.score_format"
 /* The scopes of the hidden standings of window ?1. */
 #define HIDDEN_IN_SCOPES                                                                           \
     " FROM standings h INDEXED BY standings_hidden CROSS JOIN scope_standings t INDEXED BY "       \
@@ -137,27 +135,31 @@ enum { SUM_BYTES = 16 };
     X(COUNT_SCOPES,                                                                                \
       "SELECT count(*) FROM scopes WHERE window = ?1 AND attribute = ?2 AND value IS NOT NULL")    \
     X(COUNT_SCOPE_HIDDEN, "SELECT count(*)" HIDDEN_IN_SCOPES " AND t.scope = ?2")                  \
-    X(SCOPE_HIDDEN, "SELECT t.scope_place, t.sparse_rank, t.dense_rank" HIDDEN_IN_SCOPES           \
-                    " AND t.scope = ?2 ORDER BY h.place")                                          \
-    X(SCOPE_ROWS,                                                                                  \
-      "SELECT " SCOPE_COLUMNS " FROM scope_standings t CROSS JOIN standings s"                     \
-      " ON s.window = t.window AND s.place = t.place JOIN closed_windows w ON w.window = t.window" \
-      " WHERE t.scope = ?4 AND t.window = ?1 AND t.scope_place >= ?2 AND s.hidden = 0"             \
-      " ORDER BY t.scope_place LIMIT ?3")                                                          \
+    X(SCOPE_HIDDEN, "SELECT " SCOPE_RANKS HIDDEN_IN_SCOPES " AND t.scope = ?2 ORDER BY h.place")   \
+    X(SCOPE_ROWS, STANDING(SCOPE_RANKS) "scope_standings t CROSS JOIN standings s"                 \
+                                        " ON s.window = t.window AND s.place = t.place JOIN "      \
+                                        "closed_windows w ON w.window = t.window"                  \
+                                        " WHERE t.scope = ?4 AND t.window = ?1 AND t.scope_place " \
+                                        ">= ?2 AND s.hidden = 0"                                   \
+                                        " ORDER BY t.scope_place LIMIT ?3")                        \
     X(SCOPE_ROW_OF,                                                                                \
-      "SELECT " SCOPE_COLUMNS " FROM standings s INDEXED BY standings_by_player"                   \
-      " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                          \
-      " ON t.window = s.window AND t.place = s.place JOIN closed_windows w ON w.window = s.window" \
-      " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND t.scope = ?3") \
+      STANDING(SCOPE_RANKS) "standings s INDEXED BY standings_by_player"                           \
+                            " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"    \
+                            " ON t.window = s.window AND t.place = s.place JOIN closed_windows w " \
+                            "ON w.window = s.window"                                               \
+                            " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT "     \
+                            "s.erased AND t.scope = ?3")                                           \
     X(COUNT_HIDDEN, "SELECT count(*) FROM standings INDEXED BY standings_hidden WHERE window = "   \
                     "?1 AND hidden <> 0")                                                          \
     X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings INDEXED BY standings_hidden"   \
               " WHERE window = ?1 AND hidden <> 0 ORDER BY place")                                 \
-    X(ROWS, "SELECT " STANDING_COLUMNS " FROM standings s JOIN closed_windows w USING (window)"    \
-            " WHERE s.window = ?1 AND s.place >= ?2 AND s.hidden = 0 ORDER BY s.place LIMIT ?3")   \
-    X(ROW_OF, "SELECT " STANDING_COLUMNS " FROM standings s INDEXED BY standings_by_player"        \
-              " JOIN closed_windows w USING (window)"                                              \
-              " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")          \
+    X(ROWS, STANDING(RANKS) "standings s JOIN closed_windows w USING (window)"                     \
+                            " WHERE s.window = ?1 AND s.place >= ?2 AND s.hidden = 0 ORDER BY "    \
+                            "s.place LIMIT ?3")                                                    \
+    X(ROW_OF,                                                                                      \
+      STANDING(RANKS) "standings s INDEXED BY standings_by_player"                                 \
+                      " JOIN closed_windows w USING (window)"                                      \
+                      " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")  \
     X(HISTORY, "SELECT w.end_ms, 0, w.kind, w.window_id, s.place, s.sparse_rank, s.dense_rank, "   \
                "w.entries, s.score,"                                                               \
                " s.column1, s.column2, w.score_format FROM standings s CROSS JOIN closed_windows " \
@@ -787,7 +789,7 @@ static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *
     return st;
 }
 
-/* The columns of STANDING_COLUMNS or SCOPE_COLUMNS. */
+/* The columns of STANDING(). */
 static void read_standing(use *u, void *out) {
     *(rung_archive_row *)out = (rung_archive_row){.place = u32_at(u, 0),
                                                   .sparse = u32_at(u, 1),
@@ -992,7 +994,7 @@ static rung_status check_log_id(sqlite_archive *a, rung_slice log_id, rung_err *
     return st;
 }
 
-/* SQLite would create a world-readable file; the files beside it get the mode of this one. */
+/* SQLite would create a world-readable file. It gives the files beside it the mode of this one. */
 static rung_status make_private(const rung_sqlite_archive_config *c, rung_err *err) {
     struct stat s;
     int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

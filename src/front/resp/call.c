@@ -36,7 +36,7 @@ void rung__resp_call_end(rung__resp_call *call) {
         rung_conn_abort(call->s->conn);
     else
         rung__resp_flush(call);
-    rung_resp_writer_reset(&r->out, OUT_KEPT);
+    rung_buffer_reset(&r->out.buffer, OUT_KEPT);
 }
 
 rung__resp_call *rung__resp_gather_begin(rung__resp_session *s) {

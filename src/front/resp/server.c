@@ -78,7 +78,7 @@ static void free_memory(rung_resp *r) {
     rung__resp_requests_free(r);
     rung__resp_waiters_free(r);
     rung_resp_args_deinit(&r->args);
-    rung_resp_writer_deinit(&r->out);
+    rung_buffer_deinit(&r->out.buffer);
     rung_buffer_deinit(&r->unpacked);
     rung_buffer_deinit(&r->items);
     rung_alloc_free(a, r->pack, r->pack ? RUNG_ZCOMMANDS_BYTES_MAX : 0);

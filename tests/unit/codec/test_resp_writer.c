@@ -103,7 +103,7 @@ TEST(bulks_of_every_length) {
         rung_resp_bulk(&w, rung_slice_of(bytes, len));
         CHECK_EQ_U64(w.len, (size_t)n);
         CHECK_EQ_MEM(w.data, want, w.len);
-        rung_resp_writer_deinit(&w);
+        rung_buffer_deinit(&w.buffer);
     }
 }
 
@@ -123,7 +123,7 @@ TEST(doubles_of_every_length) {
             rung_resp_double(&w, values[i]);
             CHECK_EQ_U64(w.len, (size_t)n);
             CHECK_EQ_MEM(w.data, want, w.len);
-            rung_resp_writer_deinit(&w);
+            rung_buffer_deinit(&w.buffer);
         }
 }
 
@@ -144,8 +144,8 @@ TEST(rows_as_their_parts) {
             }
         CHECK_EQ_U64(rows.len, parts.len);
         CHECK_EQ_MEM(rows.data, parts.data, rows.len);
-        rung_resp_writer_deinit(&rows);
-        rung_resp_writer_deinit(&parts);
+        rung_buffer_deinit(&rows.buffer);
+        rung_buffer_deinit(&parts.buffer);
     }
 }
 
@@ -184,12 +184,12 @@ TEST(both_versions) {
     write_all(&w);
     CHECK_EQ_U64(w.len, sizeof two - 1);
     CHECK_EQ_MEM(w.data, two, w.len);
-    rung_resp_writer_reset(&w, 1 << 20);
+    rung_buffer_reset(&w.buffer, 1 << 20);
     w.version = 3;
     write_all(&w);
     CHECK_EQ_U64(w.len, sizeof three - 1);
     CHECK_EQ_MEM(w.data, three, w.len);
-    rung_resp_writer_deinit(&w);
+    rung_buffer_deinit(&w.buffer);
 }
 
 TEST(out_of_memory_and_limits) {
@@ -203,10 +203,10 @@ TEST(out_of_memory_and_limits) {
         CHECK(w.is_failed == (fa.failed_count > 0));
         bool is_swept = !fa.failed_count;
         rung_failalloc_fail_at(&fa, 0, false);
-        rung_resp_writer_reset(&w, 0);
+        rung_buffer_reset(&w.buffer, 0);
         write_all(&w);
         CHECK(!w.is_failed);
-        rung_resp_writer_deinit(&w);
+        rung_buffer_deinit(&w.buffer);
         rung_failalloc_deinit(&fa);
         if (is_swept)
             break;
@@ -214,7 +214,7 @@ TEST(out_of_memory_and_limits) {
     rung_resp_writer w = {.alloc = rung_alloc_heap(), .version = 2, .limit = 100};
     write_all(&w);
     CHECK(w.is_failed && w.len <= 100);
-    rung_resp_writer_deinit(&w);
+    rung_buffer_deinit(&w.buffer);
 }
 
 RUNG_TEST_MAIN
