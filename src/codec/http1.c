@@ -326,7 +326,7 @@ static known known_field(rung_slice name) {
         {{"sec-websocket-version", 21}, WEBSOCKET_VERSION},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (table[i].name.len == name.len && is_name(name, table[i].name))
+        if (is_name(name, table[i].name))
             return table[i].field;
     return OTHER;
 }
@@ -462,18 +462,9 @@ rung_status rung_head_parse(rung_head *h, const rung_head_limits *limits, rung_s
     return RUNG_OK;
 }
 
-void rung_head_fold(const rung_head *h, char *bytes) {
-    for (uint32_t i = 0; i < h->field_count; i++) {
-        char *name = bytes + h->fields[i].name.at;
-        for (uint32_t k = 0; k < h->fields[i].name.len; k++)
-            name[k] = rung_lower(name[k]);
-    }
-}
-
 rung_slice rung_head_find(const rung_head *h, const char *bytes, rung_slice lower_name) {
     for (uint32_t i = 0; i < h->field_count; i++)
-        if (h->fields[i].name.len == lower_name.len &&
-            memcmp(bytes + h->fields[i].name.at, lower_name.ptr, lower_name.len) == 0)
+        if (is_name(rung_head_slice(bytes, h->fields[i].name), lower_name))
             return rung_head_slice(bytes, h->fields[i].value);
     return (rung_slice){0};
 }

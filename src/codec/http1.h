@@ -76,10 +76,7 @@ static inline rung_slice rung_head_slice(const char *bytes, rung_head_part part)
     return rung_slice_of(bytes + part.at, part.len);
 }
 
-/* Lower-case the names of the fields in a copy of the head, for rung_head_find(). */
-void rung_head_fold(const rung_head *h, char *bytes);
-
-/* The first field with that name (lower case, as in `bytes`); ptr is NULL if there is none. */
+/* The first field with that name, which is in lower case; ptr is NULL if there is none. */
 rung_slice rung_head_find(const rung_head *h, const char *bytes, rung_slice lower_name);
 
 /* Does a comma-separated list contain this token (lower case), ignoring parameters but not with q=0? */

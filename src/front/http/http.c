@@ -257,7 +257,6 @@ static bool keep_head(rung_exchange *x, rung_slice bytes) {
     if (!copy)
         return false;
     memcpy(copy, bytes.ptr, bytes.len);
-    rung_head_fold(&x->head, copy);
     x->head_bytes = copy;
     enqueue(x);
     return true;
