@@ -97,9 +97,10 @@ static void end_with(rung_exchange *x, const rung_problem *p) {
     end_more(x, p, rung_json_written(&w));
 }
 
-void rung__call_fail(rung_call *c, rung_status st, const rung_err *err) {
+bool rung__call_fail(rung_call *c, rung_status st, const rung_err *err) {
     rung_problem p = rung_problem_of(st, err);
     end_with(c->x, &p);
+    return false;
 }
 
 void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members) {
@@ -107,20 +108,20 @@ void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members)
     end_more(c->x, &p, members);
 }
 
-void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
+bool rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
                           const char *text) {
     rung_err err;
     if (field)
         RUNG_FAIL_FIELD_WHY(&err, st, reason, "%s", "%s", field, text);
     else
         RUNG_FAIL_WHY(&err, st, reason, "%s", text);
-    rung__call_fail(c, st, &err);
+    return rung__call_fail(c, st, &err);
 }
 
-void rung__call_malformed(rung_call *c, rung_status st, rung_err *err) {
+bool rung__call_malformed(rung_call *c, rung_status st, rung_err *err) {
     if (err->reason == RUNG_REASON_NONE)
         err->reason = RUNG_REASON_MALFORMED;
-    rung__call_fail(c, st, err);
+    return rung__call_fail(c, st, err);
 }
 
 void rung__call_absent(rung_call *c, const char *field, const char *text) {
@@ -193,9 +194,7 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots) {
     rung_status st = rung_schema_read(c->route->body, &c->api->reader, slots);
     if (st >= 0)
         st = rung_json_end(&c->api->reader);
-    if (st < 0)
-        rung__call_malformed(c, st, &err);
-    return st >= 0;
+    return st >= 0 || rung__call_malformed(c, st, &err);
 }
 
 /* ---- waiting for a sequence ---- */
@@ -304,21 +303,18 @@ static bool is_type(rung_slice type, const char *wanted) {
  * type out, or send that of a form, as `curl -d` does. */
 static bool check_type(rung_call *c) {
     rung_slice coding = rung_exchange_header(c->x, "content-encoding");
-    if (coding.len && !is_type(coding, "identity")) {
-        rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Encoding",
-                             "compressed bodies are not supported");
-        return false;
-    }
+    if (coding.len && !is_type(coding, "identity"))
+        return rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE,
+                                    "Content-Encoding", "compressed bodies are not supported");
     rung_slice type = rung_exchange_header(c->x, "content-type");
     bool is_page = rung_exchange_header(c->x, "origin").ptr != NULL;
     if (is_type(type, RUNG_TYPE_JSON) || (!is_page && (!type.ptr || is_type(type, TYPE_FORM))) ||
         (c->route->body_kind == RUNG_BODY_BATCH && is_type(type, RUNG_TYPE_NDJSON)))
         return true;
-    rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Type",
-                         c->route->body_kind == RUNG_BODY_BATCH ? "expected " RUNG_TYPE_JSON
-                                                                  " or " RUNG_TYPE_NDJSON
-                                                                : "expected " RUNG_TYPE_JSON);
-    return false;
+    return rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Type",
+                                c->route->body_kind == RUNG_BODY_BATCH
+                                    ? "expected " RUNG_TYPE_JSON " or " RUNG_TYPE_NDJSON
+                                    : "expected " RUNG_TYPE_JSON);
 }
 
 static size_t body_limit(const rung_call *c) {
@@ -385,9 +381,8 @@ static int64_t now_of(const rung_api *api) {
 static bool check_origin(rung_call *c) {
     if (!(c->route->flags & RUNG_IS_CHANGE) || rung_exchange_may_change(c->x))
         return true;
-    rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, NULL,
-                         "pages of this origin may not change anything");
-    return false;
+    return rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, NULL,
+                                "pages of this origin may not change anything");
 }
 
 /* The argument of that name in the path, or in the query; NULL: the route has none. */
@@ -559,16 +554,9 @@ void rung_api_observe(void *ctx, const rung_exchange *x, int status, uint64_t to
 /* ---- lifecycle ---- */
 
 static rung_status make_openapi(rung_api *api) {
-    rung_json_writer w = {.alloc = api->config.alloc};
-    rung_openapi_write(&w, api->config.version ? api->config.version : "0");
-    if (rung_json_failed(&w)) {
-        rung_json_writer_deinit(&w);
-        return RUNG_ENOMEM;
-    }
-    api->openapi = w.data;
-    api->openapi_len = w.len;
-    api->openapi_size = w.size;
-    return RUNG_OK;
+    api->openapi.alloc = api->config.alloc;
+    rung_openapi_write(&api->openapi, api->config.version ? api->config.version : "0");
+    return rung_json_failed(&api->openapi) ? RUNG_ENOMEM : RUNG_OK;
 }
 
 static void free_memory(rung_api *api) {
@@ -578,7 +566,7 @@ static void free_memory(rung_api *api) {
     rung_page_cache_deinit(&api->pages);
     rung_buffer_deinit(&api->body);
     rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
-    rung_alloc_free(a, api->openapi, api->openapi_size);
+    rung_json_writer_deinit(&api->openapi);
     rung_alloc_free(a, api, sizeof *api);
 }
 

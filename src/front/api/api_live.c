@@ -94,11 +94,9 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     *since = 0;
     *has_since = true;
     for (size_t i = 0; i < id.len; i++) {
-        if (id.ptr[i] < '0' || id.ptr[i] > '9' || i >= 19) {
-            rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Last-Event-ID",
-                                 "expected the id of an event");
-            return false;
-        }
+        if (id.ptr[i] < '0' || id.ptr[i] > '9' || i >= 19)
+            return rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Last-Event-ID",
+                                        "expected the id of an event");
         *since = *since * 10 + (uint64_t)(id.ptr[i] - '0');
     }
     return true;
@@ -141,6 +139,10 @@ static uint64_t sight_of(rung_api *api, rung_who *who) {
     char text[RUNG_SIGHT_MAX];
     rung_slice sight = rung_access_sight(api->service.access, who, text);
     return sight.ptr ? rung_hash_keyed(&key, sight.ptr, sight.len) : 1;
+}
+
+static permit permit_of(rung_call *c) {
+    return (permit){c->api, &c->who, c->board, c->player, sight_of(c->api, &c->who)};
 }
 
 static rung_verdict allow(const permit *p, const rung_need *need, rung_err *err) {
@@ -232,12 +234,7 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
         rung__call_malformed(c, st, &err);
         return;
     }
-    *s = (stream){.x = c->x,
-                  .permit = {.api = c->api,
-                             .who = &c->who,
-                             .board = c->board,
-                             .player = c->player,
-                             .sight = sight_of(c->api, &c->who)}};
+    *s = (stream){.x = c->x, .permit = permit_of(c)};
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung_exchange_set(c->x, "X-Accel-Buffering", RUNG_SLICE("no"));
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.gone = stream_gone, .ctx = s});
@@ -277,23 +274,18 @@ static void peer_closed(void *ctx) {
     rung_alloc_free(p->permit.api->config.alloc, p, sizeof *p);
 }
 
-static peer *make_peer(const rung_call *c) {
+static peer *make_peer(rung_call *c) {
     peer *p = rung_alloc_zeroed(c->api->config.alloc, sizeof *p);
     if (!p)
         return NULL;
     p->who = c->who;
     p->asker = asker_of(c);
-    p->permit = (permit){
-        .api = c->api,
-        .who = &p->who,
-        .board = {c->board.len ? p->board : NULL, c->board.len},
-        .player = {c->player.len ? p->player : NULL, c->player.len},
-        .sight = sight_of(c->api, &p->who),
-    };
+    p->permit = permit_of(c);
+    p->permit.who = &p->who;
     if (c->board.len)
-        memcpy(p->board, c->board.ptr, c->board.len);
+        p->permit.board.ptr = memcpy(p->board, c->board.ptr, c->board.len);
     if (c->player.len)
-        memcpy(p->player, c->player.ptr, c->player.len);
+        p->permit.player.ptr = memcpy(p->player, c->player.ptr, c->player.len);
     return p;
 }
 
@@ -305,40 +297,29 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
                              "expected 13");
         return false;
     }
-    if (!rung_websocket_accept(rung_exchange_header(c->x, "sec-websocket-key"), accept)) {
-        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Sec-WebSocket-Key",
-                             "expected 16 bytes in base64");
-        return false;
-    }
-    if (!rung_exchange_may_change(c->x)) {
-        rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, "Origin",
-                             "not among the configured ones");
-        return false;
-    }
+    if (!rung_websocket_accept(rung_exchange_header(c->x, "sec-websocket-key"), accept))
+        return rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Sec-WebSocket-Key",
+                                    "expected 16 bytes in base64");
+    if (!rung_exchange_may_change(c->x))
+        return rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, "Origin",
+                                    "not among the configured ones");
     return true;
 }
 
 /* rung_live_check() has checked that they fit. */
 #define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX + RUNG_SIGHT_MAX)
 
-static rung_slice keep_text(char **at, rung_slice text) {
-    char *start = *at;
-    if (text.len)
-        memcpy(start, text.ptr, text.len);
-    *at += text.len;
-    return rung_slice_of(start, text.len);
-}
-
 /* Copy the spec's texts: they belong to the exchange, which ends with the upgrade. */
 static rung_live_spec keep_spec(const rung_live_spec *spec, char texts[SPEC_TEXTS_MAX]) {
     rung_live_spec kept = *spec;
-    kept.board = keep_text(&texts, spec->board);
-    kept.player = keep_text(&texts, spec->player);
-    kept.window = keep_text(&texts, spec->window);
-    kept.window_id = keep_text(&texts, spec->window_id);
-    kept.scope = keep_text(&texts, spec->scope);
-    if (spec->sight.ptr)
-        kept.sight = keep_text(&texts, spec->sight);
+    rung_slice *slices[] = {&kept.board,     &kept.player, &kept.window,
+                            &kept.window_id, &kept.scope,  &kept.sight};
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        if (!slices[i]->len)
+            continue;
+        slices[i]->ptr = memcpy(texts, slices[i]->ptr, slices[i]->len);
+        texts += slices[i]->len;
+    }
     return kept;
 }
 
@@ -391,7 +372,7 @@ static void open_live(rung_call *c, const rung_live_spec *spec) {
 
 void rung_api_board_live(rung_call *c) {
     rung_live_spec spec = board_spec(c);
-    permit p = {.api = c->api, .who = &c->who, .board = c->board};
+    permit p = permit_of(c);
     rung_access_answer why = {0};
     rung_need need = watch_need(&p, &spec);
     if (rung__call_text(c, "player").len && rung__call_text(c, "friends").len)

@@ -414,8 +414,7 @@ void rung_api_metrics(rung_call *c) {
 
 void rung_api_openapi(rung_call *c) {
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("max-age=60"));
-    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON,
-                         rung_slice_of(c->api->openapi, c->api->openapi_len));
+    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, rung_json_written(&c->api->openapi));
 }
 
 /* Compressed at build time, if the client accepts that. */

@@ -474,9 +474,8 @@ static bool fill_query(rung_call *c, rung_archive_score_query *q) {
         q->from_ms = q->to_ms = RUNG_TIME_MS_MIN;
     if (!before->given || read_place(before->text, q))
         return true;
-    rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "before",
-                         "expected `next` of the page before");
-    return false;
+    return rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "before",
+                                "expected `next` of the page before");
 }
 
 void rung_api_submissions(rung_call *c) {

@@ -100,6 +100,12 @@ static void answer_view(rung_read *r, const rung_view *view) {
         rung__call_fail(r->call, st, &err);
 }
 
+static void ask(rung_read *r) {
+    rung_view view;
+    if (open_ranking(r, &view, false))
+        answer_view(r, &view);
+}
+
 static rung_read begin(rung_call *c, rung_ask_kind kind,
                        void (*write)(rung_json_writer *, const rung_read *)) {
     c->write = write;
@@ -259,7 +265,6 @@ static void write_players(rung_json_writer *w, const rung_read *r) {
 }
 
 void rung_api_players(rung_call *c) {
-    rung_view view;
     rung_slice ids[RUNG_API_ROWS_MAX];
     bool found[RUNG_API_ROWS_MAX];
     rung_read r = begin(c, RUNG_ASK_PLAYERS, write_players);
@@ -268,9 +273,7 @@ void rung_api_players(rung_call *c) {
     rung_slice names = rung__call_arg(c, "ids")->text;
     while (r.q.id_count < RUNG_API_ROWS_MAX && rung_arg_next(&names, &ids[r.q.id_count]))
         r.q.id_count++;
-    if (!open_ranking(&r, &view, false))
-        return;
-    answer_view(&r, &view);
+    ask(&r);
 }
 
 /* ---- friends ---- */
@@ -282,14 +285,12 @@ static void write_friends(rung_json_writer *w, const rung_read *r) {
 }
 
 void rung_api_friend_ranking(rung_call *c) {
-    rung_view view;
     rung_read r = begin(c, RUNG_ASK_FRIENDS, write_friends);
     r.q.limit = rung__call_count(c, "limit");
     r.q.offset = rung__call_count(c, "offset");
     r.q.ids = &c->player;
     r.q.id_count = 1;
-    if (open_ranking(&r, &view, false))
-        answer_view(&r, &view);
+    ask(&r);
 }
 
 /* ---- where a score would stand ---- */
@@ -368,7 +369,6 @@ static void write_target(rung_json_writer *w, const rung_read *r) {
 }
 
 void rung_api_target(rung_call *c) {
-    rung_view view;
     rung_read r = begin(c, RUNG_ASK_TARGET, write_target);
     const rung_arg *rank = rung__call_arg(c, "rank"), *percent = rung__call_arg(c, "top_percent");
     if (rank->given == percent->given) {
@@ -378,8 +378,7 @@ void rung_api_target(rung_call *c) {
     }
     r.q.target_rank = rank->given ? (uint32_t)rank->number : 0;
     r.q.target_percent = percent->real;
-    if (open_ranking(&r, &view, false))
-        answer_view(&r, &view);
+    ask(&r);
 }
 
 /* ---- counting ---- */

@@ -588,10 +588,8 @@ static bool check_array(rung_call *c, rung_json *r) {
         count++;
     }
     st = rung_json_end(r);
-    if (st < 0) {
-        rung__call_malformed(c, st, &err);
-        return false;
-    }
+    if (st < 0)
+        return rung__call_malformed(c, st, &err);
     if (count > ITEMS_MAX) {
         rung__call_fail_with(c, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE, NULL,
                              "an array has at most 10,000 submissions; send NDJSON for more");

@@ -56,15 +56,15 @@ void rung__call_answer_seq(rung_call *c, int status, uint64_t seq);
 void rung__call_send(rung_call *c, int status);
 /* The whole answer {changed, seq}. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
-/* End it with the problem of (st, reason, field); `err` may be NULL. */
-void rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
+/* End it with the problem of (st, reason, field); `err` may be NULL. These three return false, for checks. */
+bool rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
 /* The same for a new error. `field` names the part of the request that is wrong, or is NULL. */
-void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
+bool rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
                           const char *text);
 /* The same with these members, as JSON text, instead of a field. */
 void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members);
 /* The same with the reason MALFORMED, unless `err` has another. */
-void rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
+bool rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
 /* The thing that `field` names does not exist. */
 void rung__call_absent(rung_call *c, const char *field, const char *text);
 /* The definition of the call's board; NULL: there is none, and the call is ended. */

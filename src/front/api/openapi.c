@@ -70,7 +70,7 @@ static void write_enum(rung_json_writer *w, const char *const *values) {
     rung_json_close_array(w);
 }
 
-/* "enum|a|b|c" */
+/* "a|b|c" */
 static void write_enum_text(rung_json_writer *w, const char *list) {
     RUNG_JSON_OPEN(w, "enum", array);
     for (const char *at = list; *at;) {
@@ -324,20 +324,29 @@ static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
     close_content(w);
 }
 
+static void write_content(rung_json_writer *w, const rung_route *r, const char *type,
+                          const rung_schema *schema) {
+    RUNG_JSON_OPEN(w, "content", object);
+    if (r->body_kind == RUNG_BODY_BATCH) {
+        write_batch_content(w, schema);
+    } else {
+        open_content(w, type);
+        if (schema)
+            write_schema_ref(w, schema);
+        else
+            RUNG_JSON_MEMBER(w, "type", word,
+                             strcmp(type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
+        close_content(w);
+    }
+    rung_json_close_object(w);
+}
+
 static void write_body(rung_json_writer *w, const rung_route *r) {
     if (r->body_kind == RUNG_BODY_NONE)
         return;
     RUNG_JSON_OPEN(w, "requestBody", object);
     RUNG_JSON_MEMBER(w, "required", bool, r->body_kind != RUNG_BODY_OPTIONAL);
-    RUNG_JSON_OPEN(w, "content", object);
-    if (r->body_kind == RUNG_BODY_BATCH) {
-        write_batch_content(w, r->body);
-    } else {
-        open_content(w, RUNG_TYPE_JSON);
-        write_schema_ref(w, r->body);
-        close_content(w);
-    }
-    rung_json_close_object(w);
+    write_content(w, r, RUNG_TYPE_JSON, r->body);
     rung_json_close_object(w);
 }
 
@@ -350,22 +359,8 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
     write_status_key(w, result->status);
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "description", word, result->doc);
-    if (result->type) {
-        RUNG_JSON_OPEN(w, "content", object);
-        if (r->body_kind == RUNG_BODY_BATCH) {
-            write_batch_content(w, result->schema);
-        } else {
-            open_content(w, result->type);
-            if (result->schema) {
-                write_schema_ref(w, result->schema);
-            } else {
-                RUNG_JSON_MEMBER(w, "type", word,
-                                 strcmp(result->type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
-            }
-            close_content(w);
-        }
-        rung_json_close_object(w);
-    }
+    if (result->type)
+        write_content(w, r, result->type, result->schema);
     rung_json_close_object(w);
 }
 

@@ -5,17 +5,15 @@
 #include <string.h>
 
 static bool is_of(const rung_page *page, const rung_page_key *key) {
-    return page->body.len && page->path_len == key->path.len && page->query_len == key->query.len &&
-           memcmp(page->target, key->path.ptr, key->path.len) == 0 &&
-           (key->query.len == 0 ||
-            memcmp(page->target + page->path_len, key->query.ptr, key->query.len) == 0);
+    return page->body.len && rung_slice_eq(page->key.path, key->path) &&
+           rung_slice_eq(page->key.query, key->query);
 }
 
 rung_slice rung_page_find(const rung_page_cache *cache, const rung_page_key *key) {
     for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++) {
         const rung_page *page = &cache->pages[i];
-        if (page->seq == key->seq && page->ordinal == key->ordinal && page->kind == key->kind &&
-            is_of(page, key))
+        if (page->key.seq == key->seq && page->key.ordinal == key->ordinal &&
+            page->key.kind == key->kind && is_of(page, key))
             return rung_buffer_slice(&page->body);
     }
     return (rung_slice){NULL, 0};
@@ -40,14 +38,10 @@ void rung_page_keep(rung_page_cache *cache, const rung_alloc *alloc, const rung_
     page->body.alloc = alloc;
     rung_buffer_reset(&page->body, RUNG_PAGE_BODY_MAX);
     rung_buffer_put(&page->body, body.ptr, body.len);
-    page->path_len = (uint16_t)key->path.len;
-    page->query_len = (uint16_t)key->query.len;
-    memcpy(page->target, key->path.ptr, key->path.len);
+    page->key = *key;
+    page->key.path.ptr = memcpy(page->target, key->path.ptr, key->path.len);
     if (key->query.len)
-        memcpy(page->target + key->path.len, key->query.ptr, key->query.len);
-    page->seq = key->seq;
-    page->kind = key->kind;
-    page->ordinal = key->ordinal;
+        page->key.query.ptr = memcpy(page->target + key->path.len, key->query.ptr, key->query.len);
 }
 
 void rung_page_cache_deinit(rung_page_cache *cache) {

@@ -24,12 +24,9 @@ typedef struct rung_page_key {
 } rung_page_key;
 
 typedef struct rung_page {
-    uint64_t seq;
-    uint32_t kind;
-    int64_t ordinal;
-    uint16_t path_len, query_len;
-    char target[RUNG_PAGE_TARGET_MAX]; /* path, then query */
-    rung_buffer body;                  /* empty: no page */
+    rung_page_key key; /* its texts are in `target` */
+    char target[RUNG_PAGE_TARGET_MAX];
+    rung_buffer body; /* empty: no page */
 } rung_page;
 
 /* Zero is empty. */

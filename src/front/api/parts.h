@@ -54,8 +54,7 @@ struct rung_api {
 
     uint64_t boot; /* distinguishes processes in ETags */
     rung_metrics metrics;
-    char *openapi;
-    size_t openapi_len, openapi_size;
+    rung_json_writer openapi; /* the document */
 };
 
 static inline const rung_state *rung__api_state(const rung_api *api) {
@@ -64,25 +63,16 @@ static inline const rung_state *rung__api_state(const rung_api *api) {
 
 /* Answer with a file of the console; false: there is none at this path. */
 bool rung__api_asset(rung_exchange *x, const rung_request *r);
+/* The OpenAPI document, from the table of routes; the writer's failure if it fails. */
+void rung_openapi_write(rung_json_writer *w, const char *version);
 
-/* ---- places (api_reads.c) ---- */
-
+/* Tasks and timers of the loop: api_reads.c, batch.c. */
 void rung__answer_ranked(void *api);
-
-/* ---- streams ---- */
-
-void rung__batch_stop_all(rung_api *api);
 void rung__answer_batches(void *api);
 void rung__batch_on_throttled(void *api);
 void rung__batch_end_silent(void *api);
 
-/* ---- live (api_live.c) ---- */
-
+void rung__batch_stop_all(rung_api *api);
 rung_status rung__live_create(rung_api *api, rung_err *err);
-
-/* ---- the document ---- */
-
-/* The OpenAPI document, from the table of routes; the writer's failure if it fails. */
-void rung_openapi_write(rung_json_writer *w, const char *version);
 
 #endif

@@ -15,6 +15,7 @@
 #include "model/calendar.h"
 #include "model/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -417,22 +418,10 @@ static bool path_matches(const char *path, const rung_slice *segments, uint32_t 
     return i == count;
 }
 
-static const char *method_name(rung_method method) {
-    static const char *const names[] = {[RUNG_METHOD_GET] = "GET, HEAD",
-                                        [RUNG_METHOD_POST] = "POST",
-                                        [RUNG_METHOD_PUT] = "PUT",
-                                        [RUNG_METHOD_DELETE] = "DELETE"};
-    return names[method];
-}
-
-static void add_allowed(char *allowed, rung_method method) {
-    size_t len = strlen(allowed);
-    const char *name = method_name(method), *comma = len ? ", " : "";
-    size_t more = strlen(comma) + strlen(name);
-    if (len + more >= RUNG_ALLOWED_MAX)
-        return;
-    memcpy(allowed + len, comma, strlen(comma));
-    memcpy(allowed + len + strlen(comma), name, strlen(name) + 1);
+/* Append to a list of words in a buffer; cut off where it is full. */
+static void add_word(char *list, size_t size, const char *word) {
+    size_t len = strlen(list);
+    snprintf(list + len, size - len, "%s%s", len ? ", " : "", word);
 }
 
 rung_status rung_route_find(rung_method method, rung_slice path, const rung_route **route_out,
@@ -445,7 +434,10 @@ rung_status rung_route_find(rung_method method, rung_slice path, const rung_rout
         return st;
     if (method == RUNG_METHOD_HEAD)
         method = RUNG_METHOD_GET;
-    bool is_there = false;
+    static const char *const methods[] = {[RUNG_METHOD_GET] = "GET, HEAD",
+                                          [RUNG_METHOD_POST] = "POST",
+                                          [RUNG_METHOD_PUT] = "PUT",
+                                          [RUNG_METHOD_DELETE] = "DELETE"};
     char others[RUNG_ALLOWED_MAX] = "";
     for (uint32_t i = 0; i < rung_route_count; i++) {
         if (!path_matches(rung_routes[i].path, segments, count))
@@ -454,10 +446,9 @@ rung_status rung_route_find(rung_method method, rung_slice path, const rung_rout
             *route_out = &rung_routes[i];
             return RUNG_OK;
         }
-        is_there = true;
-        add_allowed(others, rung_routes[i].method);
+        add_word(others, sizeof others, methods[rung_routes[i].method]);
     }
-    if (!is_there)
+    if (!others[0])
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "there is nothing at this path");
     if (allowed)
         memcpy(allowed, others, sizeof others);
@@ -475,19 +466,14 @@ bool rung_arg_next(rung_slice *names, rung_slice *name_out) {
     return true;
 }
 
-static rung_status read_name(const rung_param *p, rung_arg *arg, rung_err *err) {
-    if (!rung_name_is_valid(arg->text))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
-                               "expected 1 to %d bytes of UTF-8 without control characters",
-                               p->name, RUNG_NAME_MAX);
-    return RUNG_OK;
-}
-
 static rung_status read_text(const rung_param *p, rung_arg *arg, rung_err *err) {
-    if ((int64_t)arg->text.len < p->min || (int64_t)arg->text.len > p->max)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected %lld to %lld bytes", p->name,
-                               (long long)p->min, (long long)p->max);
-    return RUNG_OK;
+    bool is_name = p->type == RUNG_PARAM_NAME;
+    int64_t len = (int64_t)arg->text.len;
+    if (is_name ? rung_name_is_valid(arg->text) : len >= p->min && len <= p->max)
+        return RUNG_OK;
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected %lld to %lld bytes%s", p->name,
+                           (long long)p->min, (long long)p->max,
+                           is_name ? " of UTF-8 without control characters" : "");
 }
 
 /* Digits only: 1e3 is not a count. */
@@ -523,21 +509,14 @@ static rung_status read_flag(const rung_param *p, rung_arg *arg, rung_err *err) 
 
 static rung_status read_choice(const rung_param *p, rung_arg *arg, rung_err *err) {
     char list[96] = "";
-    size_t len = 0;
     for (int64_t i = 0; p->choices[i]; i++) {
-        rung_slice choice = rung_slice_str(p->choices[i]);
-        if (rung_slice_eq(arg->text, choice)) {
+        if (rung_slice_eq(arg->text, rung_slice_str(p->choices[i]))) {
             arg->number = i;
             return RUNG_OK;
         }
-        if (len + choice.len + 3 > sizeof list)
-            continue;
-        memcpy(list + len, i ? ", " : "", i ? 2 : 0);
-        len += i ? 2 : 0;
-        memcpy(list + len, choice.ptr, choice.len);
-        len += choice.len;
+        add_word(list, sizeof list, p->choices[i]);
     }
-    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected one of %.*s", p->name, (int)len, list);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected one of %s", p->name, list);
 }
 
 static rung_status read_time(const rung_param *p, rung_arg *arg, rung_err *err) {
@@ -550,28 +529,14 @@ static rung_status read_time(const rung_param *p, rung_arg *arg, rung_err *err) 
     return RUNG_OK;
 }
 
+/* Lists are read by read_list(). */
 static rung_status read_arg(const rung_param *p, rung_arg *arg, rung_err *err) {
-    switch (p->type) {
-    case RUNG_PARAM_NAME:
-        return read_name(p, arg, err);
-    case RUNG_PARAM_TEXT:
-    case RUNG_PARAM_SCORE:
-        return read_text(p, arg, err);
-    case RUNG_PARAM_COUNT:
-        return read_count(p, arg, err);
-    case RUNG_PARAM_REAL:
-        return read_real(p, arg, err);
-    case RUNG_PARAM_FLAG:
-        return read_flag(p, arg, err);
-    case RUNG_PARAM_CHOICE:
-        return read_choice(p, arg, err);
-    case RUNG_PARAM_TIME:
-        return read_time(p, arg, err);
-    case RUNG_PARAM_SCORES:
-    case RUNG_PARAM_NAMES:
-        break;
-    }
-    return RUNG_OK;
+    static rung_status (*const readers[])(const rung_param *, rung_arg *, rung_err *) = {
+        [RUNG_PARAM_NAME] = read_text,     [RUNG_PARAM_TEXT] = read_text,
+        [RUNG_PARAM_SCORE] = read_text,    [RUNG_PARAM_COUNT] = read_count,
+        [RUNG_PARAM_REAL] = read_real,     [RUNG_PARAM_FLAG] = read_flag,
+        [RUNG_PARAM_CHOICE] = read_choice, [RUNG_PARAM_TIME] = read_time};
+    return readers[p->type](p, arg, err);
 }
 
 rung_status rung_route_read_path(const rung_route *route, const rung_slice *segments,

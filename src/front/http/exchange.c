@@ -225,10 +225,10 @@ static const char *reason_of(int status) {
         {505, "HTTP Version Not Supported"},
         {507, "Insufficient Storage"},
     };
-    size_t i = 0;
-    while (i < sizeof reasons / sizeof reasons[0] - 1 && reasons[i].status != status)
-        i++;
-    return reasons[i].status == status ? reasons[i].text : "Unknown";
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].status == status)
+            return reasons[i].text;
+    return "Unknown";
 }
 
 static const char *date_now(rung_http *h) {
