@@ -52,12 +52,12 @@ static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint
                count * sizeof(uint32_t));
 }
 
-typedef struct lump {
+typedef struct block {
     unsigned char bytes[16];
-} lump;
+} block;
 
-static inline lump lump_at(const unsigned char *at) {
-    lump x;
+static inline block block_at(const unsigned char *at) {
+    block x;
     memcpy(&x, at, sizeof x);
     return x;
 }
@@ -65,23 +65,23 @@ static inline lump lump_at(const unsigned char *at) {
 /* Move the `bytes` from `at` on by `width`, up or (by < 0) down. Usually a dozen rows, for which memmove() would spend
  * as long choosing its method. The last chunk overlaps the one before, so it is read first. */
 static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) {
-    enum { LUMP = sizeof(lump) };
-    if (bytes < LUMP) {
+    enum { BLOCK = sizeof(block) };
+    if (bytes < BLOCK) {
         memmove(by > 0 ? at + width : at - width, at, bytes);
     } else if (by > 0) {
-        lump rest = lump_at(at);
-        for (size_t left = bytes; left > LUMP; left -= LUMP) {
-            lump x = lump_at(at + left - LUMP);
-            memcpy(at + left - LUMP + width, &x, LUMP);
+        block rest = block_at(at);
+        for (size_t left = bytes; left > BLOCK; left -= BLOCK) {
+            block x = block_at(at + left - BLOCK);
+            memcpy(at + left - BLOCK + width, &x, BLOCK);
         }
-        memcpy(at + width, &rest, LUMP);
+        memcpy(at + width, &rest, BLOCK);
     } else {
-        lump rest = lump_at(at + bytes - LUMP);
-        for (size_t done = 0; done + LUMP < bytes; done += LUMP) {
-            lump x = lump_at(at + done);
-            memcpy(at + done - width, &x, LUMP);
+        block rest = block_at(at + bytes - BLOCK);
+        for (size_t done = 0; done + BLOCK < bytes; done += BLOCK) {
+            block x = block_at(at + done);
+            memcpy(at + done - width, &x, BLOCK);
         }
-        memcpy(at + bytes - LUMP - width, &rest, LUMP);
+        memcpy(at + bytes - BLOCK - width, &rest, BLOCK);
     }
 }
 
@@ -93,9 +93,9 @@ typedef struct row_form {
 
 #define INLINE __attribute__((always_inline)) static inline
 
-static const row_form slim = {1, 1, RUNG__LEAF_COLUMNS + 1};
+static const row_form one_word = {1, 1, RUNG__LEAF_COLUMNS + 1};
 
-static bool is_slim(const rung_ladder *l) {
+static bool is_one_word(const rung_ladder *l) {
     return l->key_words == 1 && rung__uses_prefixes(l);
 }
 
@@ -336,7 +336,7 @@ static void make_room(rung_ladder *l, rung__path *path, uint32_t level) {
 
 /* The node at `level` of the path is less than half full: merge it with a neighbour if that leaves some slack, else
  * spread rows evenly. */
-static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
+static void rebalance(rung_ladder *l, const rung__path *path, uint32_t level) {
     if (level == l->height) {
         rung__node *root = node_at(l, level, l->root);
         if (level > 0 && root->n == 1) {
@@ -350,23 +350,23 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
     }
     uint32_t parent_id = path->step[level + 1].id, row = path->step[level + 1].row;
     rung__node *parent = rung__inner(l, parent_id);
-    uint32_t cap = cap_at(level), airy = cap - cap / 8;
+    uint32_t cap = cap_at(level), seven_eighths = cap - cap / 8;
     uint32_t here = child_rows(l, level, parent, row);
     bool has_left = row > 0, has_right = row + 1 < parent->n;
     uint32_t left = has_left ? child_rows(l, level, parent, row - 1) : 0;
     uint32_t right = has_right ? child_rows(l, level, parent, row + 1) : 0;
-    if (has_right && here + right <= airy)
+    if (has_right && here + right <= seven_eighths)
         reshape(l, level, parent_id, row, 2, 1);
-    else if (has_left && left + here <= airy)
+    else if (has_left && left + here <= seven_eighths)
         reshape(l, level, parent_id, row - 1, 2, 1);
-    else if (has_left && has_right && left + here + right <= 2 * airy)
+    else if (has_left && has_right && left + here + right <= 2 * seven_eighths)
         reshape(l, level, parent_id, row - 1, 3, 2);
     else {
         reshape(l, level, parent_id, left > right ? row - 1 : row, 2, 2);
         return;
     }
     if (parent->n < cap_at(level + 1) / 2)
-        mend(l, path, level + 1);
+        rebalance(l, path, level + 1);
 }
 
 /* ---- one entry in, one entry out ---- */
@@ -426,16 +426,16 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
 INLINE int32_t take_out(rung_ladder *l, row_form form, rung__node *leaf, uint32_t row) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
-    bool heir = false; /* the next entry has the same score and becomes the start */
+    bool next_starts = false; /* the next entry has the same score and becomes the start */
     if (start && row + 1 < leaf->n) {
-        heir = !(bits >> (row + 1) & 1);
-        bits |= (uint64_t)heir << (row + 1);
+        next_starts = !(bits >> (row + 1) & 1);
+        bits |= (uint64_t)next_starts << (row + 1);
     } else if (start && leaf->next != RUNG__NODE_NONE && !(rung__leaf(l, leaf->next)->starts & 1)) {
         set_next_start(l, leaf, true);
     }
     leaf->starts = (bits & below) | (bits >> 1 & ~below);
     row_close(form, leaf, row);
-    int32_t starts = heir ? 0 : -(int32_t)start;
+    int32_t starts = next_starts ? 0 : -(int32_t)start;
     l->distinct += (uint32_t)starts;
     l->count--;
     return starts;
@@ -448,7 +448,7 @@ static void erase(rung_ladder *l, const rung__path *path) {
     if (path->step[0].row == 0 && leaf->n > 0)
         refresh_first(l, path);
     if (leaf->n < RUNG__LEAF_CAP / 2)
-        mend(l, path, 0);
+        rebalance(l, path, 0);
 }
 
 /* Put a row into a leaf that has room. Returns the change in the leaf's starts, as take_out(). */
@@ -465,16 +465,16 @@ INLINE int32_t put_in(rung_ladder *l, row_form form, rung__node *leaf, uint32_t 
 
     bool start = row == 0 ||
                  !rung__same_words(leaf, row - 1, leaf, row, form.score_words); /* 0: the first */
-    bool robbed = false; /* the next entry has the same score and was its start until now */
+    bool next_loses = false; /* the next entry has the same score and was its start until now */
     if (start && row + 1 < leaf->n) {
-        robbed = rung__same_words(leaf, row, leaf, row + 1, form.score_words);
-        bits &= ~((uint64_t)robbed << (row + 1));
+        next_loses = rung__same_words(leaf, row, leaf, row + 1, form.score_words);
+        bits &= ~((uint64_t)next_loses << (row + 1));
     } else if (start && leaf->next != RUNG__NODE_NONE &&
                rung__same_words(leaf, row, rung__leaf(l, leaf->next), 0, form.score_words)) {
         set_next_start(l, leaf, false);
     }
     leaf->starts = bits | (uint64_t)start << row;
-    int32_t starts = (int32_t)start - (int32_t)robbed;
+    int32_t starts = (int32_t)start - (int32_t)next_loses;
     l->distinct += (uint32_t)starts;
     l->count++;
     return starts;
@@ -738,8 +738,8 @@ static bool move_prepared(rung_ladder *l, uint32_t player, const uint64_t *key,
             rung__climb(l, &path);
         note_before(l, &path, true, change);
     }
-    if (is_slim(l))
-        move_row(l, slim, from, from_row, to, to_row, &probe);
+    if (is_one_word(l))
+        move_row(l, one_word, from, from_row, to, to_row, &probe);
     else
         move_row(l, form_at(l, 0), from, from_row, to, to_row, &probe);
     if (from_row == 0) {
@@ -784,8 +784,8 @@ rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
 
 /* Nodes needed for `rows` rows when each is seven eighths full. */
 static uint32_t nodes_for(uint32_t rows, uint32_t level) {
-    uint32_t airy = cap_at(level) - cap_at(level) / 8;
-    return (uint32_t)(((uint64_t)rows + airy - 1) / airy);
+    uint32_t seven_eighths = cap_at(level) - cap_at(level) / 8;
+    return (uint32_t)(((uint64_t)rows + seven_eighths - 1) / seven_eighths);
 }
 
 /* Secure everything a tree of `count` entries needs, except room in the player map. */

@@ -191,27 +191,27 @@ enum { BLOCK = 2 };
 enum { BLOCK = 4 };
 #endif
 enum { TO_MAP, TO_LEAF, TO_ROW, TO_KEY, STEPS };
-enum { WAYS = STEPS * BLOCK }; /* players in flight */
+enum { IN_FLIGHT = STEPS * BLOCK };
 
-typedef struct ways {
+typedef struct lookups {
     const rung_ladder *l;
     const uint32_t *players;
     bool *found;
-    uint32_t leaf[WAYS];
-    uint32_t place[WAYS]; /* of the row in its leaf: start + row */
-    rung__node *node[WAYS];
-} ways;
+    uint32_t leaf[IN_FLIGHT];
+    uint32_t place[IN_FLIGHT]; /* of the row in its leaf: start + row */
+    rung__node *node[IN_FLIGHT];
+} lookups;
 
 static inline const uint32_t *places_of(const rung_ladder *l, rung__node *leaf) {
     return (const uint32_t *)(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words);
 }
 
-static inline void go_to_leaf(ways *w, uint32_t way) {
+static inline void go_to_leaf(lookups *w, uint32_t slot) {
     enum { LINE = 64, COLUMN = RUNG__LEAF_CAP * sizeof(uint32_t) };
-    if (w->leaf[way] == RUNG__NODE_NONE)
+    if (w->leaf[slot] == RUNG__NODE_NONE)
         return;
-    w->node[way] = rung__leaf(w->l, w->leaf[way]);
-    const char *column = (const char *)places_of(w->l, w->node[way]);
+    w->node[slot] = rung__leaf(w->l, w->leaf[slot]);
+    const char *column = (const char *)places_of(w->l, w->node[slot]);
     for (uint32_t at = 0; at < COLUMN; at += LINE)
         rung_prefetch(column + at);
     rung_prefetch(column + COLUMN - 1);
@@ -220,24 +220,24 @@ static inline void go_to_leaf(ways *w, uint32_t way) {
 /* The map says that the player is in this leaf, so it is at one of its places. Compare all places, used or not: that
  * avoids reading the node's header, a cache line of its own. A free place may still hold the player's number; only if
  * there are several matches is the header read. */
-static inline void go_to_row(ways *w, uint32_t way, uint32_t player) {
-    if (w->leaf[way] == RUNG__NODE_NONE)
+static inline void go_to_row(lookups *w, uint32_t slot, uint32_t player) {
+    if (w->leaf[slot] == RUNG__NODE_NONE)
         return;
-    rung__node *leaf = w->node[way];
+    rung__node *leaf = w->node[slot];
     uint64_t match = rung__match(places_of(w->l, leaf), RUNG__LEAF_CAP, player);
     if (match & (match - 1))
         match &= rung__mask(leaf->n) << leaf->start;
-    w->place[way] = (uint32_t)__builtin_ctzll(match);
+    w->place[slot] = (uint32_t)__builtin_ctzll(match);
     for (uint32_t k = 0; k < w->l->key_words; k++)
-        rung_prefetch(&leaf->rows[k * RUNG__LEAF_CAP + w->place[way]]);
+        rung_prefetch(&leaf->rows[k * RUNG__LEAF_CAP + w->place[slot]]);
 }
 
 /* One of the two is NULL: the whole entry, or the first word of its key. */
-static inline void read_key(const ways *w, uint32_t way, uint32_t player, rung_ladder_entry *entry,
-                            uint64_t *word) {
-    if (w->leaf[way] == RUNG__NODE_NONE)
+static inline void read_key(const lookups *w, uint32_t slot, uint32_t player,
+                            rung_ladder_entry *entry, uint64_t *word) {
+    if (w->leaf[slot] == RUNG__NODE_NONE)
         return;
-    const uint64_t *rows = w->node[way]->rows + w->place[way];
+    const uint64_t *rows = w->node[slot]->rows + w->place[slot];
     if (word) {
         *word = rows[0];
         return;
@@ -247,24 +247,24 @@ static inline void read_key(const ways *w, uint32_t way, uint32_t player, rung_l
         entry->key[k] = rows[k * RUNG__LEAF_CAP];
 }
 
-static inline void take_step(ways *w, int step, uint32_t i, rung_ladder_entry *entries,
+static inline void take_step(lookups *w, int step, uint32_t i, rung_ladder_entry *entries,
                              uint64_t *words) {
     const rung_ladder *l = w->l;
-    uint32_t way = i % WAYS, player = w->players[i];
+    uint32_t slot = i % IN_FLIGHT, player = w->players[i];
     switch (step) {
     case TO_MAP:
         rung_numbermap_prefetch(&l->tree->map, player);
         break;
     case TO_LEAF:
-        w->leaf[way] = rung_numbermap_get(&l->tree->map, player);
-        w->found[i] = w->leaf[way] != RUNG__NODE_NONE;
-        go_to_leaf(w, way);
+        w->leaf[slot] = rung_numbermap_get(&l->tree->map, player);
+        w->found[i] = w->leaf[slot] != RUNG__NODE_NONE;
+        go_to_leaf(w, slot);
         break;
     case TO_ROW:
-        go_to_row(w, way, player);
+        go_to_row(w, slot, player);
         break;
     case TO_KEY:
-        read_key(w, way, player, entries ? entries + i : NULL, words ? words + i : NULL);
+        read_key(w, slot, player, entries ? entries + i : NULL, words ? words + i : NULL);
         break;
     }
 }
@@ -274,7 +274,7 @@ __attribute__((always_inline)) static inline void find_mapped(const rung_ladder 
                                                               const uint32_t *players,
                                                               rung_ladder_entry *entries,
                                                               uint64_t *words, bool *found) {
-    ways w;
+    lookups w;
     w.l = l;
     w.players = players;
     w.found = found;

@@ -682,6 +682,16 @@ static rung_status intern_ready(rung_names *t, uint32_t units) {
     return cell_ready(t, units);
 }
 
+/* Store an id in a cell of so many units; memory is ready. Returns its number, which is not in the index yet. */
+static inline uint32_t name_add(rung_names *t, uint32_t units, rung_slice id) {
+    uint32_t offset = cell_take(t, units), number = number_take(t);
+    unsigned char *cell = cell_at(t, offset);
+    cell[0] = (unsigned char)id.len;
+    rung_bytes_copy(cell + 1, id.ptr, id.len);
+    *offset_at(t, number) = offset;
+    return number;
+}
+
 rung_status rung_names_intern_hashed(rung_names *t, uint64_t hash, rung_slice id,
                                      uint32_t *number_out) {
     RUNG_ASSERT_SLOW(hash == rung_names_hash(t, id));
@@ -694,11 +704,7 @@ rung_status rung_names_intern_hashed(rung_names *t, uint64_t hash, rung_slice id
     if (st < 0)
         return st;
 
-    uint32_t offset = cell_take(t, units), number = number_take(t);
-    unsigned char *cell = cell_at(t, offset);
-    cell[0] = (unsigned char)id.len;
-    memcpy(cell + 1, id.ptr, id.len);
-    *offset_at(t, number) = offset;
+    uint32_t number = name_add(t, units, id);
     entry_place(t, hash, number);
     *number_out = number;
     return RUNG_OK;
@@ -721,7 +727,7 @@ rung_status rung_names_remove(rung_names *t, uint32_t number) {
 /* --- Restoring --- */
 
 /* A free number that is not yet on the free list points to itself. */
-static bool is_loose(const rung_names *t, uint32_t number) {
+static bool is_unlisted(const rung_names *t, uint32_t number) {
     return number < t->span && !rung_names_is_used(t, number) && *offset_at(t, number) == number;
 }
 
@@ -743,16 +749,12 @@ rung_status rung_names_restore(rung_names *t, rung_slice id) {
     rung_status st = cell_ready(t, units);
     if (st < 0)
         return st;
-    uint32_t offset = cell_take(t, units);
-    unsigned char *cell = cell_at(t, offset);
-    cell[0] = (unsigned char)id.len;
-    rung_bytes_copy(cell + 1, id.ptr, id.len);
-    *offset_at(t, number_take(t)) = offset;
+    name_add(t, units, id);
     return RUNG_OK;
 }
 
 rung_status rung_names_restore_free(rung_names *t, uint32_t before, uint32_t number) {
-    if (!is_loose(t, number))
+    if (!is_unlisted(t, number))
         return RUNG_EINVAL;
     *offset_at(t, number) = RUNG_PLAYER_NONE;
     if (before == RUNG_PLAYER_NONE)
@@ -763,12 +765,12 @@ rung_status rung_names_restore_free(rung_names *t, uint32_t before, uint32_t num
 }
 
 /* Pairs of numbers that may have the same id. They are compared together, to overlap the cache misses of their ids. */
-typedef struct suspects {
+typedef struct possible_twins {
     uint32_t count, numbers[BATCH], others[BATCH];
-} suspects;
+} possible_twins;
 
-/* False: two have the same id. */
-static bool suspects_clear(const rung_names *t, suspects *s) {
+/* Compare them and empty the list. False: two have the same id. */
+static bool all_differ(const rung_names *t, possible_twins *s) {
     rung_slice ids[BATCH], others[BATCH];
     bool differ = true;
     rung_names_id_used(t, s->numbers, s->count, ids);
@@ -804,7 +806,8 @@ static rung_status regions_init(const rung_names *t, regions *r) {
 
 /* Put a number into the first bucket with an empty slot, from its home on. Nothing was ever removed, so an entry
  * with the same id is on that path. False: there is one. */
-static bool restore_place(rung_names *t, uint64_t home, uint8_t tag, uint32_t number, suspects *s) {
+static bool restore_place(rung_names *t, uint64_t home, uint8_t tag, uint32_t number,
+                          possible_twins *s) {
     for (uint64_t i = home;; i++) {
         if (i == t->low_end || i == t->high_end)
             bucket_open(t, i);
@@ -812,7 +815,7 @@ static bool restore_place(rung_names *t, uint64_t home, uint8_t tag, uint32_t nu
         for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
             s->numbers[s->count] = number;
             s->others[s->count++] = b->numbers[__builtin_ctz(m)];
-            if (s->count == BATCH && !suspects_clear(t, s))
+            if (s->count == BATCH && !all_differ(t, s))
                 return false;
         }
         unsigned empty = bucket_match(b, 0);
@@ -826,7 +829,7 @@ static bool restore_place(rung_names *t, uint64_t home, uint8_t tag, uint32_t nu
     }
 }
 
-static rung_status region_place(rung_names *t, regions *r, size_t region, suspects *s) {
+static rung_status region_place(rung_names *t, regions *r, size_t region, possible_twins *s) {
     const uint64_t *queue = r->queues + region * REGION_QUEUE;
     uint64_t first = (uint64_t)region << REGION_BITS;
     uint32_t n = r->lengths[region];
@@ -844,7 +847,7 @@ static rung_status region_place(rung_names *t, regions *r, size_t region, suspec
 }
 
 static rung_status restore_queue(rung_names *t, regions *r, uint64_t hash, uint32_t number,
-                                 suspects *s) {
+                                 possible_twins *s) {
     uint64_t home = home_of(t, hash), at = home & ((UINT64_C(1) << REGION_BITS) - 1);
     size_t region = (size_t)(home >> REGION_BITS);
     r->queues[region * REGION_QUEUE + r->lengths[region]++] =
@@ -866,7 +869,7 @@ static uint32_t restore_list(const rung_names *t, uint32_t *number, uint32_t *nu
 }
 
 static rung_status restore_index(rung_names *t, regions *r) {
-    suspects alike = {.count = 0};
+    possible_twins alike = {.count = 0};
     rung_slice ids[BATCH];
     uint64_t hashes[BATCH];
     uint32_t numbers[BATCH], next = 0, n;
@@ -878,7 +881,7 @@ static rung_status restore_index(rung_names *t, regions *r) {
     }
     for (size_t region = 0; region < r->count && st == RUNG_OK; region++)
         st = region_place(t, r, region, &alike);
-    if (st == RUNG_OK && !suspects_clear(t, &alike))
+    if (st == RUNG_OK && !all_differ(t, &alike))
         st = RUNG_EINVAL;
     return st;
 }
@@ -886,7 +889,7 @@ static rung_status restore_index(rung_names *t, regions *r) {
 rung_status rung_names_restore_finish(rung_names *t) {
     regions r;
     for (uint32_t number = 0; t->count < t->span && number < t->span; number++) {
-        if (is_loose(t, number))
+        if (is_unlisted(t, number))
             return RUNG_EINVAL;
     }
     if (rung_names_reserve(t, t->count) < 0 || regions_init(t, &r) < 0)

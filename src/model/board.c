@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A board's definition as bytes, version 1, in the words of base/bytes.h (an example is in docs/formats/events.md):
+/* A board's definition as bytes, version 1, in the terms of base/bytes.h (an example is in docs/formats/events.md):
  *
  *   byte      1, the version
  *   text      title
@@ -23,13 +23,13 @@
  *               min, max, max_step as a value of the score: signed, or real; number rate; real z_score
  *   byte      writers
  *
- * Valid = each value in its only spelling, nothing after it, and the definition passes rung_board_def_check().
+ * Valid = each value in its only encoding, nothing after it, and the definition passes rung_board_def_check().
  *
  * Invariants
  *   1. What decodes encodes to the same bytes: every byte is a field, and a bit without a meaning must be 0.
  *   2. What is encoded decodes: only valid definitions are written.
  *   3. A field that does not apply is not written. Where no flag or count rules it out (half life, members of a team
- *      that count) it must be 0, lest something a client said be dropped unseen. */
+ *      that count) it must be 0, so that nothing a client sent is dropped silently. */
 #include "model/board.h"
 
 #include "base/ascii.h"

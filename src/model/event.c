@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event as bytes, version 1, in the words of base/bytes.h (examples: docs/formats/events.md). The workload is
- * scores: nearly all events are one, so theirs is the compact shape and the straight path; the others are only clear.
+/* An event as bytes, version 1, in the terms of base/bytes.h (examples: docs/formats/events.md). Nearly
+ * all events are scores, so their encoding is the most compact and their code path the fastest.
  *
  *   byte      1, the version
  *   byte      kind
@@ -25,7 +25,7 @@
  *     rules set          number level
  *     access set         byte has keys (0 or 1)
  *
- * Valid = each value in its only spelling, nothing after it, and the event passes rung_event_check().
+ * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
  * Invariants
  *   1. What decodes encodes to the same bytes: every byte is a field, a bit without a meaning must be 0, a flag
@@ -507,7 +507,7 @@ __attribute__((noinline)) static rung_status encode_score_aside(const rung_event
     return RUNG_OK;
 }
 
-/* The straight path. */
+/* The fast path. */
 static inline rung_status encode_score(const rung_event *e, void *out, size_t size,
                                        size_t *length_out) {
     rung_status st = check_time(e->ts_ms, "ts", NULL);

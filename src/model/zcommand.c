@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command as bytes, in the words of base/bytes.h:
+/* A command as bytes, in the terms of base/bytes.h:
  *
  *   byte      kind
  *   then, by kind:

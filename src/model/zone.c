@@ -7,8 +7,8 @@
  *     ...---------|---------------|-- ... --|--------------|------------------ ...
  *              until[0]        until[1]                until[n-1]
  *
- * The same zone comes in two dresses: "fat" files spell out what the rule would say until 2037, "slim"
- * ones do not. Both become the same segments here, since what the rule says anyway is left to it.
+ * "Fat" zone files list the transitions up to 2037 that the rule implies, "slim" ones do not. Both give the same
+ * segments here: those that the rule implies are dropped.
  *
  * Invariants
  *   1. until[] ascends strictly and stays within +-2^59 seconds, so that sums never overflow.

@@ -672,29 +672,6 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     return RUNG_OK;
 }
 
-rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
-    uint32_t number, old = b->number;
-    rung_status st = rung_names_intern(s->board_ids, id, &number);
-    if (st < 0)
-        return st;
-    if (rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
-        rung_names_remove(s->board_ids, number);
-        return RUNG_ENOMEM;
-    }
-    rung__digest_subtract(&s->digest, rung__board_digest(s, b));
-    s->boards[old] = NULL;
-    s->boards[number] = b;
-    s->last_board = NULL;
-    b->number = number;
-    b->version = s->seq;
-    rung__expiry_renumber(s, number);
-    rung_names_remove(s->board_ids, old);
-    rung__digest_add(&s->digest, rung__board_digest(s, b));
-    if (b->has_stash)
-        rung__stash_sort(s, b->serial);
-    return RUNG_OK;
-}
-
 static bool has_attribute(const uint32_t *attributes, uint32_t count, uint32_t attribute) {
     for (uint32_t i = 0; i < count; i++)
         if (attributes[i] == attribute)

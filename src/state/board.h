@@ -71,8 +71,6 @@ RUNG_NODISCARD rung_status rung__board_create(rung_state *s, rung_slice id,
 /* Delete a board and all that belongs to it. */
 void rung__board_delete(rung_state *s, rung__board *b);
 void rung__board_free(rung_state *s, rung__board *b);
-/* Give a board another name, which is not in use. RUNG_OK, RUNG_ELIMIT (no more names allowed) or RUNG_ENOMEM. */
-RUNG_NODISCARD rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id);
 /* The board's facts: subtract before one of them changes, add after. */
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b);
 /* Recomputed with its windows, entries and rates, for the self-check. */

@@ -337,7 +337,7 @@ static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const
             continue;
         any = unfollow(s, p, q);
         if (mutual)
-            rung_ignore(unfollow(s, q, p), "the way there changed already");
+            rung_ignore(unfollow(s, q, p), "the other direction has changed");
     }
     for (uint32_t i = 0; i < n; i++) {
         rung_status there = rung__follow(s, p, list[i]),
@@ -408,7 +408,7 @@ static rung_digest ban_digest(uint32_t player) {
     return rung__fact_digest(RUNG__FACT_BAN, player, 0, NULL, 0);
 }
 
-/* Calls for every window in memory of every board. */
+/* The next window of any board; NULL at the end. Both positions begin at 0. */
 static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t *window,
                                  rung__board **b_out) {
     for (; *board < s->board_cap; (*board)++, *window = 0) {
@@ -661,12 +661,12 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     return RUNG_OK;
 }
 
-/* Is anything known of anybody but the name? */
+/* Is more than the name known of any player? */
 static bool has_rest(const rung_state *s) {
     return s->profiles.count || s->friends.count || s->bans.count;
 }
 
-/* All of that. */
+/* The facts about a player, except the name. */
 static rung_digest rest_digest(const rung_state *s, uint32_t player) {
     rung_digest d = {0, 0};
     const rung__profile *p = rung__sparse_get(&s->profiles, player);

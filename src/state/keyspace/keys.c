@@ -66,14 +66,18 @@ rung_status rung__zset_make(rung_state *s, rung_slice name, rung__board **out, r
     return rung__board_create(s, name, &def, true, out, err);
 }
 
+static rung__board *board_at(const rung_state *s, uint32_t number) {
+    return number < s->board_cap ? s->boards[number] : NULL;
+}
+
 void rung__key_delete(rung_state *s, uint32_t number) {
-    if (number < s->board_cap && s->boards[number])
+    if (board_at(s, number))
         rung__board_delete(s, s->boards[number]);
     else
         rung__set_delete(s, s->sets[number]);
 }
 
-/* Whatever has the name goes, if anything has. */
+/* Delete the key of that name, if there is one. */
 static void delete_name(rung_state *s, rung_slice name) {
     uint32_t number;
     if (rung_names_find(s->board_ids, name, &number) == RUNG_OK)
@@ -92,7 +96,7 @@ static rung__board *board_of(const run *r, rung_slice name) {
     return rung__board_find(r->s, name);
 }
 
-/* A board with rules of its own is not for storing into. */
+/* Commands do not store into a defined board. */
 static bool is_in_the_way(run *r, rung_slice name) {
     const rung__board *b = board_of(r, name);
     if (!b || b->is_key)
@@ -378,16 +382,20 @@ static rung_status del(run *r, rung_zcommand *c) {
     return RUNG_OK;
 }
 
+static rung_digest key_digest(const rung_state *s, uint32_t number) {
+    const rung__board *b = board_at(s, number);
+    return b ? rung__board_digest(s, b) : rung__set_digest(s, s->sets[number]);
+}
+
 static void set_expiry(rung_state *s, uint32_t number, const int64_t *at_ms) {
-    rung__board *b = number < s->board_cap ? s->boards[number] : NULL;
-    rung__set *set = b ? NULL : s->sets[number];
-    rung__digest_subtract(&s->digest, b ? rung__board_digest(s, b) : rung__set_digest(s, set));
+    rung__board *b = board_at(s, number);
+    rung__digest_subtract(&s->digest, key_digest(s, number));
     if (at_ms)
         rung__expiry_set(s, number, *at_ms);
     else
         rung__expiry_clear(s, number);
-    rung__digest_add(&s->digest, b ? rung__board_digest(s, b) : rung__set_digest(s, set));
-    *(b ? &b->version : &set->version) = s->seq;
+    rung__digest_add(&s->digest, key_digest(s, number));
+    *(b ? &b->version : &s->sets[number]->version) = s->seq;
 }
 
 static bool expiry_is_allowed(const rung_zkey *k, const rung_zcommand *c) {
@@ -402,38 +410,61 @@ static bool expiry_is_allowed(const rung_zkey *k, const rung_zcommand *c) {
 
 static rung_status expire(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
+    bool persists = c->kind == RUNG_ZCOMMAND_PERSIST;
     uint32_t number;
     if (is_denied(r, c->key))
         return fail(r, RUNG_ZKEY_DENIED);
-    if (!k.kind || !expiry_is_allowed(&k, c))
+    if (!k.kind || !(persists ? k.has_expiry : expiry_is_allowed(&k, c)))
         return RUNG_OK;
     r->result.count = 1;
-    if (c->at_ms <= r->s->time_ms) {
+    if (!persists && c->at_ms <= r->s->time_ms) {
         delete_name(r->s, c->key);
         return RUNG_OK;
     }
     rung_ignore(rung_names_find(r->s->board_ids, c->key, &number), "it is there");
-    if (rung__expiry_reserve(r->s) < 0)
+    if (!persists && rung__expiry_reserve(r->s) < 0)
         return RUNG_ENOMEM;
-    set_expiry(r->s, number, &c->at_ms);
+    set_expiry(r->s, number, persists ? NULL : &c->at_ms);
     return RUNG_OK;
 }
 
-static rung_status persist(run *r, rung_zcommand *c) {
-    rung_zkey k = open_key(r, c->key);
+/* Give a key another name, which is not in use. RUNG_OK, RUNG_ELIMIT (no more names allowed) or RUNG_ENOMEM. */
+static rung_status give_name(rung_state *s, uint32_t old, rung_slice name) {
+    rung__board *b = board_at(s, old);
     uint32_t number;
-    if (is_denied(r, c->key))
-        return fail(r, RUNG_ZKEY_DENIED);
-    if (!k.kind || !k.has_expiry)
-        return RUNG_OK;
-    rung_ignore(rung_names_find(r->s->board_ids, c->key, &number), "it is there");
-    set_expiry(r->s, number, NULL);
-    r->result.count = 1;
+    rung_status st = rung_names_intern(s->board_ids, name, &number);
+    if (st < 0)
+        return st;
+    st = b ? rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards)
+           : rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets);
+    if (st < 0) {
+        rung_names_remove(s->board_ids, number);
+        return st;
+    }
+    rung__digest_subtract(&s->digest, key_digest(s, old));
+    if (b) {
+        s->boards[number] = b;
+        s->boards[old] = NULL;
+        s->last_board = NULL;
+        b->number = number;
+        b->version = s->seq;
+    } else {
+        s->sets[number] = s->sets[old];
+        s->sets[old] = NULL;
+        s->sets[number]->number = number;
+        s->sets[number]->version = s->seq;
+    }
+    rung__expiry_renumber(s, number);
+    rung_names_remove(s->board_ids, old);
+    rung__digest_add(&s->digest, key_digest(s, number));
+    if (b && b->has_stash)
+        rung__stash_sort(s, b->serial);
     return RUNG_OK;
 }
 
 static rung_status rename_key(run *r, rung_zcommand *c) {
     rung_zkey from = open_key(r, c->key), to = open_key(r, c->other);
+    uint32_t number;
     if (!from.kind)
         return fail(r, RUNG_ZKEY_NO_SUCH);
     if (c->flags & RUNG_IF_NX && to.kind)
@@ -446,9 +477,8 @@ static rung_status rename_key(run *r, rung_zcommand *c) {
         return fail(r, RUNG_ZKEY_REFUSED);
     }
     delete_name(r->s, c->other);
-    rung__board *b = board_of(r, c->key);
-    rung_status st = b ? rung__board_rename(r->s, b, c->other)
-                       : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
+    rung_ignore(rung_names_find(r->s->board_ids, c->key, &number), "it is there");
+    rung_status st = give_name(r->s, number, c->other);
     if (st == RUNG_ELIMIT) { /* both names exist briefly; the new one was free */
         r->result.count = 0;
         rung_ignore(RUNG_FAIL_FIELD(&r->err, st, "key", "key limit reached"), "it is the answer");
@@ -544,7 +574,7 @@ static rung_status apply_one(run *r, rung_zcommand *c) {
         [RUNG_ZCOMMAND_ZSTORE] = zstore,
         [RUNG_ZCOMMAND_DEL] = del,
         [RUNG_ZCOMMAND_EXPIRE] = expire,
-        [RUNG_ZCOMMAND_PERSIST] = persist,
+        [RUNG_ZCOMMAND_PERSIST] = expire,
         [RUNG_ZCOMMAND_RENAME] = rename_key,
         [RUNG_ZCOMMAND_FLUSH] = flush,
         [RUNG_ZCOMMAND_SADD] = sadd,

@@ -101,26 +101,6 @@ void rung__set_delete(rung_state *s, rung__set *set) {
     rung__set_free(s, set);
 }
 
-rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name) {
-    uint32_t number, old = set->number;
-    rung_status st = rung_names_intern(s->board_ids, name, &number);
-    if (st < 0)
-        return st;
-    if (rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets) < 0) {
-        rung_names_remove(s->board_ids, number);
-        return RUNG_ENOMEM;
-    }
-    rung__digest_subtract(&s->digest, rung__set_digest(s, set));
-    s->sets[old] = NULL;
-    s->sets[number] = set;
-    set->number = number;
-    set->version = s->seq;
-    rung__expiry_renumber(s, number);
-    rung_names_remove(s->board_ids, old);
-    rung__digest_add(&s->digest, rung__set_digest(s, set));
-    return RUNG_OK;
-}
-
 /* ---- members ---- */
 
 bool rung__set_has(const rung__set *set, uint32_t player) {

@@ -22,7 +22,6 @@ RUNG_NODISCARD rung_status rung__set_create(rung_state *s, rung_slice name, rung
                                             rung_err *err);
 void rung__set_delete(rung_state *s, rung__set *set);
 void rung__set_free(rung_state *s, rung__set *set);
-RUNG_NODISCARD rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name);
 rung_digest rung__set_digest(const rung_state *s, const rung__set *set); /* without its members */
 rung_digest rung__set_digest_all(const rung_state *s, const rung__set *set);
 bool rung__set_has(const rung__set *set, uint32_t player);
