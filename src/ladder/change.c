@@ -301,7 +301,7 @@ static void grow_root(rung_ladder *l) {
 }
 
 /* The node at `level` of the path is full: let a neighbour take some of its rows, or add a node. The path's leaf is
- * still there afterwards, but the path must be found anew. */
+ * still there afterwards, but the path must be found again. */
 static void make_room(rung_ladder *l, rung__path *path, uint32_t level) {
     if (level == l->height) {
         grow_root(l);

@@ -7,13 +7,11 @@
  *
  * Others may change the ladder between two stages. So a stage trusts nothing that an earlier one found beyond memory
  * safety: a node id must be of a node that exists or once existed, a row must be below the node's count. A descent that
- * went astray is harmless, because the put checks that nothing changed the leaf since its row was found. */
+ * went wrong is harmless, because the put checks that nothing changed the leaf since its row was found. */
 #include "ladder/pipeline.h"
 
 #include "base/prefetch.h"
 #include "ladder/tree.h"
-
-/* Descents of a batch: enough misses in flight to keep the memory system busy, few enough to stay in L1. */
 
 /* A word is searched REACH rows before and after its expected place. In a leaf, the first of several equal words is
  * usually LEAN rows before that place. */
@@ -224,7 +222,7 @@ static inline uint32_t words_equal_to(rung__node *node, uint64_t word, uint32_t 
     return high;
 }
 
-/* Rows [low, high) have the first word of the key: ask for what decides between them. */
+/* Rows [low, high) have the first word of the key: prefetch what decides between them. */
 static void prefetch_tied(const rung_ladder *l, rung__node *node, const rung_descent *d) {
     uint32_t n = d->high - d->low;
     if (l->key_words > 1)
@@ -493,7 +491,7 @@ static bool is_at(const rung_descent *d, uint32_t height) {
 }
 
 /* Choose between rows of the same first word, in the nodes at this height. If a leaf changed since its rows were found,
- * the search would be in vain: give it up. */
+ * give up the search. */
 static void settle_ties(rung_descent *descents, uint32_t n, uint32_t height) {
     bool open = false;
     for (rung_descent *d = descents; d < descents + n; d++) {

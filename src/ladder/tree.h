@@ -243,7 +243,7 @@ rung__words_less_of(const uint64_t *words, uint32_t n, uint64_t value) {
 /* ---- counts: how many entries, or starts, are below each row of an inner node ----
  *
  * Each is a column of its own, except in a parent of leaves. There the column of counts packs both, together with the
- * leaf's `start`, so that a change of a leaf updates one cache line, and the parent tells where in the leaf to search.
+ * leaf's `start`, so that a change of a leaf updates one cache line, and the parent says where in the leaf to search.
  * The fields are wide enough for the sum over a whole node, so packed values can be added as they are. */
 
 enum { RUNG__LEAF_BITS = 13, RUNG__LEAF_START_SHIFT = 2 * RUNG__LEAF_BITS };

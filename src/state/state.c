@@ -235,7 +235,7 @@ static const rung_score_event *score_of(const void *ctx, uint32_t i, int64_t *ts
     return &events[i]->score;
 }
 
-/* The names that the answers of a run speak of. */
+/* Look up the names of the next players in the answers of a run. */
 static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
     enum { GROUP = 16 };
     uint32_t numbers[GROUP];

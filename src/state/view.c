@@ -330,7 +330,7 @@ void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_
     }
 }
 
-/* ---- scores nobody need hold ---- */
+/* ---- scores that need not exist ---- */
 
 /* The key of a score in this view. */
 static rung_status score_key(const rung_view *v, uint32_t value_count, const rung_value *values,

@@ -6,7 +6,7 @@
 #include "state/board.h"
 
 RUNG_NODISCARD rung_status rung__apply_keys(rung_state *s, const rung_event *e, rung_err *err);
-/* A new board for a score event that names a key nobody has. RUNG_EUNSUPPORTED: a set has the name. */
+/* A new board for a score event whose key does not exist. RUNG_EUNSUPPORTED: a set has the name. */
 RUNG_NODISCARD rung_status rung__zset_make(rung_state *s, rung_slice name, rung__board **out,
                                            rung_err *err);
 /* Delete a board or set by its number. */
