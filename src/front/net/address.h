@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* address.h - where to listen: "127.0.0.1:7864", "[::1]:0", "localhost:80", "*:7864", "unix:/run/rung.sock".
  *
- * Numbers only: no name is ever looked up ("localhost" is 127.0.0.1, "*" is every IPv4 and IPv6 address). Port
- * 0 asks the system for a free one; rung_net_listen() tells which it was. Plain values; any thread. */
+ * No name is ever looked up ("localhost" is 127.0.0.1, "*" is every IPv4 and IPv6 address). Port 0 lets the system
+ * choose a free one; rung_net_listen() returns it. Plain values; any thread. */
 #ifndef RUNG_FRONT_NET_ADDRESS_H
 #define RUNG_FRONT_NET_ADDRESS_H
 

@@ -5,12 +5,12 @@
  *     NEW --> HANDSHAKE --> OPEN --rung_conn_finish--> FINISHING --all sent--> GOODBYE --sent--> LINGERING --> CLOSING
  *       \------^-------------^                            \------- without TLS -------------------^
  *
- * A finish is possible from NEW (to tell somebody that there is no place) and during the handshake. An abort, an error
- * or a timeout leads from every state to CLOSING. enter() knows all of that, and what each state begins with.
+ * A connection can finish from NEW (refused for lack of a place) and during the handshake. An abort, an error or a
+ * timeout leads from every state to CLOSING. enter() checks the transition and does what a state begins with.
  *
  *  1. kept.len > 0 only while the protocol waits for more bytes, is paused, or output is full.
  *  2. While the protocol or the output holds the input, nothing is read and `data` is not called.
- *  3. At most one write is under way, over the first `writing` bytes of what goes on the wire.
+ *  3. At most one write is in flight, over the first `writing` bytes of what goes on the wire.
  *  4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
  *  5. In CLOSING the struct lives until the stream is closed, and nothing is sent or given any more.
  *  6. net.held is the sum of what connections hold; beyond held_max only those grow that stay within an equal share.
@@ -48,7 +48,7 @@ void rung__conn_leave_turn(rung_conn *c) {
     c->is_in_turn = false;
 }
 
-/* Read when somebody wants it: the protocol, or the goodbye, which throws it away. */
+/* Read for the protocol, or while lingering, when the input is discarded. */
 void rung__conn_update_reading(rung_conn *c) {
     bool is_wanted =
         c->state == RUNG__CONN_LINGERING || (c->state < RUNG__CONN_FINISHING && !c->holds);
@@ -57,8 +57,8 @@ void rung__conn_update_reading(rung_conn *c) {
         return;
     c->is_reading = wants;
     if (!wants)
-        rung_stream_read_stop(rung__conn_stream(c));
-    else if (rung_stream_read_start(rung__conn_stream(c)) != 0)
+        rung__conn_ops(c)->read_stop(rung__conn_stream(c));
+    else if (rung__conn_ops(c)->read_start(rung__conn_stream(c)) != 0)
         rung__conn_close(c, false);
 }
 
@@ -126,9 +126,9 @@ void rung__conn_close(rung_conn *c, bool with_reset) {
     rung__conn_leave_turn(c);
     rung__net_unschedule(c);
     if (!c->is_in_data)
-        rung__conn_drop_input(c); /* the protocol may be looking at it */
+        rung__conn_drop_input(c); /* not while the protocol reads it */
     rung__conn_count_held(c);
-    rung_stream_close(rung__conn_stream(c), with_reset);
+    rung__conn_ops(c)->close(rung__conn_stream(c), with_reset);
 }
 
 void rung__conn_cut_off(rung_conn *c) {
@@ -138,7 +138,7 @@ void rung__conn_cut_off(rung_conn *c) {
 
 /* ---- birth and death ---- */
 
-/* The spare one is there to turn somebody away when there is no memory. */
+/* The spare struct serves to refuse a connection when there is no memory. */
 static rung_conn *struct_take(rung_net *n, bool *is_spare_out) {
     rung_conn *c = n->idle_structs;
     if (c) {
@@ -228,14 +228,15 @@ void rung__conn_accept(rung__listener *l) {
     rung_conn *c = struct_take(n, &is_spare);
     l->is_waiting = !c;
     if (!c)
-        return; /* nobody else arrives until it is accepted: rung__net_closed() tries again */
+        return; /* no other arrives until it is accepted: rung__net_closed() tries again */
     rung_stream *s = rung__conn_stream(c);
+    s->loop = n->config.loop;
     s->events = &events;
     s->ctx = c;
     c->protocol = l->protocol;
     RUNG_LIST_PREPEND(&n->all, c, all);
     n->stats.open++;
-    if (rung_stream_accept(n->config.loop, l->from, s) != 0 || is_spare)
+    if (rung__conn_ops(c)->accept(l->from, s) != 0 || is_spare)
         rung__conn_close(c, true);
     else if (!rung__conn_find_place(c))
         refuse(l, c);
@@ -254,8 +255,8 @@ void rung_conn_abort(rung_conn *c) {
     rung__conn_close(c, true);
 }
 
-/* All is sent: close our side, and give the peer a moment to read it. A socket closed while it holds unread
- * input would reset the connection, and take our last answer with it. */
+/* All is sent: close our side, and give the peer a moment to read it. Closing a socket with unread input would reset
+ * the connection, and the peer might lose our last answer. */
 static void say_goodbye(rung_conn *c) {
     if (c->tls && c->state == RUNG__CONN_FINISHING) {
         enter(c, RUNG__CONN_GOODBYE);
@@ -264,13 +265,13 @@ static void say_goodbye(rung_conn *c) {
             return;
         }
     }
-    if (c->input != RUNG__INPUT_OPEN || rung_stream_shutdown(rung__conn_stream(c)) != 0)
+    if (c->input != RUNG__INPUT_OPEN || rung__conn_ops(c)->shutdown(rung__conn_stream(c)) != 0)
         rung__conn_close(c, false);
     else
         enter(c, RUNG__CONN_LINGERING);
 }
 
-/* Is it finished, and has all left that can? */
+/* Is it finished, and all sent that can be? */
 static bool is_all_said(const rung_conn *c) {
     if ((c->state != RUNG__CONN_FINISHING && c->state != RUNG__CONN_GOODBYE) || c->writing)
         return false;
@@ -303,7 +304,7 @@ void rung__conn_expire(rung_conn *c) {
         return;
     }
     if (c->write_ms && c->write_ms <= now) {
-        size_t left = rung_stream_unwritten(rung__conn_stream(c));
+        size_t left = rung__conn_ops(c)->unwritten(rung__conn_stream(c));
         if (left >= c->write_left) {
             c->net->stats.timed_out++;
             rung__conn_close(c, true);

@@ -120,6 +120,10 @@ static inline rung_stream *rung__conn_stream(const rung_conn *c) {
     return (rung_stream *)(uintptr_t)(c + 1);
 }
 
+static inline const rung_loop_ops *rung__conn_ops(const rung_conn *c) {
+    return c->net->config.loop->ops;
+}
+
 static inline uint64_t rung__net_now_ms(const rung_net *n) {
     return rung_loop_now_ms(n->config.loop);
 }

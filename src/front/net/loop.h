@@ -6,15 +6,14 @@
  *     rung_timer_start(loop, &tick, 100, 100);
  *     rung_loop_run(loop, RUNG_RUN_UNTIL_STOP);
  *
- * The fronts know the outside world by this header only. An implementation fills in rung_loop_ops and embeds a
- * rung_loop as its first member. uv_loop.c has the server's, on libuv; tests/sim has one with a clock, a network
- * and chance of its own.
+ * The fronts reach the outside world only through this header. An implementation fills in rung_loop_ops and embeds a
+ * rung_loop as its first member. uv_loop.c has the server's, on libuv; tests/sim has one with a simulated clock,
+ * network and source of random numbers.
  *
- * What an implementation owes:
+ * An implementation guarantees:
  *   1. It calls rung_turn_end() before it waits, and does not wait when that returns true.
- *   2. `now_ms` is monotonic, and current when anything here is called back.
- *   3. Callbacks come from inside run() only, never from inside another function here, so nobody is called back
- *      from a call of their own.
+ *   2. `now_ms` is monotonic, and current during every callback.
+ *   3. Callbacks come only from run(), never from another function here.
  *   4. `closed` is the last callback of a stream. A listener has none after unlisten().
  *
  * Thread: the loop's, except rung_loop_wake() and a work's `run`. */
@@ -50,9 +49,7 @@ typedef struct rung_loop_ops {
     rung_status (*random)(rung_loop *l, void *to, size_t len);
     /* Call rung_loop_expire() once now_ms has reached `due_ms`; replaces the alarm before. UINT64_MAX: none. */
     void (*alarm)(rung_loop *l, uint64_t due_ms);
-    void (*wake)(
-        rung_loop
-            *l); /* from any thread: the turn that waits ends, or the next one does not wait */
+    void (*wake)(rung_loop *l); /* from any thread: end the wait, or skip the next one */
     void (*run)(rung_loop *l, rung_run mode);
     void (*stop)(rung_loop *l); /* a run until stop returns after this turn */
     rung_status (*work)(rung_loop *l, rung_work *w);
@@ -62,16 +59,22 @@ typedef struct rung_loop_ops {
                           rung_listener **out, rung_address *bound_out, rung_err *err);
     void (*unlisten)(rung_listener *l);
 
+    /* Streams: one connected socket each. The net calls these directly. An int that is not 0 means: broken. */
     size_t stream_size; /* bytes of a stream, aligned like a pointer */
+    /* Accept the connection that has arrived. `s` has stream_size bytes, and loop, events and ctx are set. Small
+     * packets leave at once, dead peers are noticed (keepalive). Close it even if this fails. */
     int (*accept)(rung_listener *from, rung_stream *s);
     int (*read_start)(rung_stream *s);
     void (*read_stop)(rung_stream *s);
+    /* Write what the socket takes: a count, AGAIN or BROKEN. Not while a write() is in flight. */
     ssize_t (*try_write)(rung_stream *s, const struct iovec *parts, uint32_t count);
+    /* Write at most four parts completely when the socket takes them, then call `written`; one write at a time. The
+     * bytes stay in place until then, `parts` need not. If it fails, `written` is not called. */
     int (*write)(rung_stream *s, const struct iovec *parts, uint32_t count);
-    size_t (*unwritten)(const rung_stream *s);
-    int (*shutdown)(rung_stream *s);
-    void (*close)(rung_stream *s, bool with_reset);
-    int (*peer)(const rung_stream *s, struct sockaddr_storage *out);
+    size_t (*unwritten)(const rung_stream *s); /* bytes of write() that the socket has not taken */
+    int (*shutdown)(rung_stream *s);           /* send no more, after what was written */
+    void (*close)(rung_stream *s, bool with_reset); /* once; with a reset the peer sees an error */
+    int (*peer)(const rung_stream *s, struct sockaddr_storage *out); /* not for a unix socket */
 } rung_loop_ops;
 
 struct rung_loop {
@@ -92,7 +95,7 @@ static inline void rung_loop_stop(rung_loop *l) {
     l->ops->stop(l);
 }
 
-/* From any thread: make a task due in the next turn, and have that come soon. */
+/* From any thread: make a task due in the next turn, and let that come soon. */
 static inline void rung_loop_wake(rung_loop *l, rung_task *task) {
     rung_turn_wake(&l->turn, task);
     l->ops->wake(l);
@@ -115,15 +118,14 @@ static inline int64_t rung_loop_wall_ms(rung_loop *l) {
     return l->ops->wall_ms(l);
 }
 
-/* Bytes nobody can guess; RUNG_EIO: the system has none. */
+/* Unpredictable bytes; RUNG_EIO: the system has none. */
 RUNG_NODISCARD static inline rung_status rung_loop_random(rung_loop *l, void *to, size_t len) {
     return l->ops->random(l, to, len);
 }
 
 /* ---- timers ---- */
 
-/* Embedded by its owner, with `call` and `ctx` set; the rest is zero. Stopping needs no callback: afterwards the
- * memory is free. */
+/* Embedded by its owner, with `call` and `ctx` set; the rest is zero. A stopped timer may be freed at once. */
 typedef struct rung_timer {
     void (*call)(void *ctx);
     void *ctx;
@@ -132,8 +134,8 @@ typedef struct rung_timer {
     bool is_running;
 } rung_timer;
 
-/* Call it in `ms`, never within this turn's timers, and then every `repeat_ms` (0: once). Starts anew if it is
- * running. O(timers): there is a handful for a server, and none for a connection. */
+/* Call it in `ms`, never among this turn's timers, and then every `repeat_ms` (0: once). Restarts a running timer.
+ * O(timers): a server has a handful, a connection none. */
 void rung_timer_start(rung_loop *l, rung_timer *t, uint64_t ms, uint64_t repeat_ms);
 void rung_timer_stop(rung_loop *l, rung_timer *t);
 
@@ -156,9 +158,9 @@ RUNG_NODISCARD static inline rung_status rung_loop_work(rung_loop *l, rung_work 
 
 /* ---- listeners ---- */
 
-/* `arrived` is called when a connection waits, once for each; it calls rung_stream_accept(), then or later. Until
- * it has, no other arrives. A unix socket left behind by a dead process is replaced, that of a living one is not
- * (RUNG_EBUSY). RUNG_EBUSY: in use; RUNG_EINVAL; RUNG_EIO; RUNG_ENOMEM. */
+/* `arrived` is called once for each connection that waits. Until that is accepted, then or later, no other arrives. The
+ * unix socket of a dead process is replaced, that of a living one is not (RUNG_EBUSY). RUNG_EBUSY: in use; RUNG_EINVAL;
+ * RUNG_EIO; RUNG_ENOMEM. */
 RUNG_NODISCARD static inline rung_status
 rung_loop_listen(rung_loop *l, const rung_address *address,
                  void (*arrived)(void *ctx, rung_listener *from), void *ctx, rung_listener **out,
@@ -171,7 +173,7 @@ static inline void rung_loop_unlisten(rung_loop *l, rung_listener *listener) {
     l->ops->unlisten(listener);
 }
 
-/* ---- streams: one connected socket each ---- */
+/* ---- streams ---- */
 
 typedef struct rung_stream_events {
     struct iovec (*room)(rung_stream *s); /* where to read to; must not close it. No room: BROKEN */
@@ -187,53 +189,5 @@ struct rung_stream {
     void *ctx;
     bool is_unix;
 };
-
-/* Take the connection that has arrived. `s` has the loop's stream_size, and `events` and `ctx` are set. Small
- * packets leave at once, dead peers are noticed (keepalive). Not 0: the peer has gone. Close it in either case. */
-static inline int rung_stream_accept(rung_loop *l, rung_listener *from, rung_stream *s) {
-    s->loop = l;
-    return l->ops->accept(from, s);
-}
-
-/* Not 0: broken. */
-static inline int rung_stream_read_start(rung_stream *s) {
-    return s->loop->ops->read_start(s);
-}
-
-static inline void rung_stream_read_stop(rung_stream *s) {
-    s->loop->ops->read_stop(s);
-}
-
-/* Write what the socket takes: a count, AGAIN or BROKEN. Not while a write() is under way. */
-static inline ssize_t rung_stream_try_write(rung_stream *s, const struct iovec *parts,
-                                            uint32_t count) {
-    return s->loop->ops->try_write(s, parts, count);
-}
-
-/* Write all of at most four parts when the socket takes them, then call `written`; one at a time. The bytes stay
- * where they are until then, `parts` need not. Not 0: broken, and `written` is not called. */
-static inline int rung_stream_write(rung_stream *s, const struct iovec *parts, uint32_t count) {
-    return s->loop->ops->write(s, parts, count);
-}
-
-/* Bytes of write() that the socket has not taken yet. */
-static inline size_t rung_stream_unwritten(const rung_stream *s) {
-    return s->loop->ops->unwritten(s);
-}
-
-/* Send no more, after what was written: the peer reads its end. Not 0: broken. */
-static inline int rung_stream_shutdown(rung_stream *s) {
-    return s->loop->ops->shutdown(s);
-}
-
-/* Once. With a reset the peer sees an error, and what it has not read is lost. */
-static inline void rung_stream_close(rung_stream *s, bool with_reset) {
-    s->loop->ops->close(s, with_reset);
-}
-
-/* The peer's address; not for a unix socket. Not 0: it has gone. */
-static inline int rung_stream_peer(const rung_stream *s, struct sockaddr_storage *out) {
-    return s->loop->ops->peer(s, out);
-}
 
 #endif

@@ -72,7 +72,7 @@ static void send_later(rung_conn *c, rung__queue *wire) {
     c->writing = 0;
     for (uint32_t i = 0; i < count; i++)
         c->writing += (uint32_t)parts[i].iov_len;
-    if (rung_stream_write(rung__conn_stream(c), parts, count) != 0) {
+    if (rung__conn_ops(c)->write(rung__conn_stream(c), parts, count) != 0) {
         c->writing = 0;
         rung__conn_close(c, true);
         return;
@@ -95,7 +95,7 @@ void rung__conn_flush(rung_conn *c) {
         uint32_t count = rung__queue_front(wire, parts, BUFFERS_MAX);
         if (!count)
             return;
-        ssize_t n = rung_stream_try_write(rung__conn_stream(c), parts, count);
+        ssize_t n = rung__conn_ops(c)->try_write(rung__conn_stream(c), parts, count);
         if (n == RUNG_STREAM_AGAIN)
             send_later(c, wire);
         else if (n < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.c - a hash table with chains; it grows, and stays at its largest size: some bytes for a connection. */
+/* peers.c - a hash table with chains. It grows and never shrinks: it has a few bytes per connection. */
 #include "front/net/peers.h"
 
 #include "base/assert.h"
@@ -9,7 +9,7 @@
 
 enum { SLOTS_FIRST = 64 };
 
-/* No address has it as its first half: it is a multicast group's. */
+/* The first half of no IPv6 peer: a multicast address. */
 #define IPV4_PREFIX ((uint64_t)0xfffffffe << 32)
 
 uint64_t rung__peer_key(const struct sockaddr *address) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peers.h - how many connections each address has.
  *
- * An address is an IPv4 address, or the first 64 bits of an IPv6 one: whoever has one address of such a network has all
- * of them. Only addresses with open connections are kept, so there are never more of them than connections, and nobody
- * can push another one out. The zero value is empty. Private to front/net. */
+ * An address is an IPv4 address, or the first 64 bits of an IPv6 one: a host has a whole /64. Only addresses with open
+ * connections are kept, so there are never more of them than connections. The zero value is empty. Private to
+ * front/net. */
 #ifndef RUNG_FRONT_NET_PEERS_H
 #define RUNG_FRONT_NET_PEERS_H
 
@@ -23,7 +23,7 @@ typedef struct rung__peers {
     rung__peer **slots;
     uint32_t slot_count; /* a power of two, or 0 */
     uint32_t count;      /* of addresses */
-    rung_hash_key hash;  /* secret, the owner sets it: who connects cannot choose a slot */
+    rung_hash_key hash;  /* secret, set by the owner: peers cannot choose a slot */
 } rung__peers;
 
 void rung__peers_deinit(rung__peers *p, const rung_alloc *a);

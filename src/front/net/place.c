@@ -53,7 +53,7 @@ static void take_reserved(rung_conn *c) {
 static bool peer_address(const rung_conn *c, rung_address *out) {
     struct sockaddr_storage raw = {0};
     *out = (rung_address){0};
-    if (rung_stream_peer(rung__conn_stream(c), &raw) != 0)
+    if (rung__conn_ops(c)->peer(rung__conn_stream(c), &raw) != 0)
         return false;
     if (raw.ss_family == AF_INET)
         memcpy(&out->ip4, &raw, sizeof out->ip4);
@@ -67,7 +67,7 @@ static bool peer_address(const rung_conn *c, rung_address *out) {
     return true;
 }
 
-/* Count it with its address; false: no memory, or the peer has gone. */
+/* Count the connection for its address; false: no memory, or the peer has gone. */
 static bool join_peer(rung_conn *c) {
     rung_net *n = c->net;
     rung_address from;

@@ -14,7 +14,7 @@
 static const struct {
     uint32_t size, kept; /* kept: free ones, for the next burst: 4 MiB at most */
 } kinds[RUNG__PIECE_KINDS] = {
-/* Under a sanitizer nothing is kept, so that a use after the end is seen. */
+/* Under a sanitizer nothing is kept, so that it sees a use after free. */
 #if defined(__SANITIZE_ADDRESS__)
     [RUNG__PIECE_BLOB] = {0, 0},
     [RUNG__PIECE_SMALL] = {RUNG__CHUNK_SMALL, 0},
@@ -26,25 +26,23 @@ static const struct {
 #endif
 };
 
+static size_t memory_of(rung__piece_kind kind) {
+    return sizeof(rung__piece) + kinds[kind].size;
+}
+
 static rung__piece *piece_take(rung__pool *p, rung__piece_kind kind) {
     rung__piece *piece = p->free[kind];
     if (piece) {
         p->free[kind] = piece->next;
         p->free_count[kind]--;
     } else {
-        size_t size = sizeof *piece + kinds[kind].size;
-        piece = rung_alloc_get(p->alloc, size);
+        piece = rung_alloc_get(p->alloc, memory_of(kind));
         if (!piece)
             return NULL;
-        p->memory += size;
+        p->memory += memory_of(kind);
     }
-    p->used += sizeof *piece + kinds[kind].size;
-    piece->next = NULL;
-    piece->blob = NULL;
-    piece->kind = kind;
-    piece->is_stuck = false;
-    piece->size = kinds[kind].size;
-    piece->start = piece->end = 0;
+    p->used += memory_of(kind);
+    *piece = (rung__piece){.kind = kind, .size = kinds[kind].size};
     return piece;
 }
 
@@ -68,38 +66,30 @@ static void piece_give(rung__pool *p, rung__piece *piece) {
     rung__piece_kind kind = piece->kind;
     unstick(p, piece);
     rung_blob_give(piece->blob);
-    p->used -= sizeof *piece + kinds[kind].size;
+    p->used -= memory_of(kind);
     if (p->free_count[kind] < kinds[kind].kept) {
         piece->next = p->free[kind];
         p->free[kind] = piece;
         p->free_count[kind]++;
         return;
     }
-    size_t size = sizeof *piece + kinds[kind].size;
-    p->memory -= size;
-    rung_alloc_free(p->alloc, piece, size);
+    p->memory -= memory_of(kind);
+    rung_alloc_free(p->alloc, piece, memory_of(kind));
 }
 
 void rung__net_pool_deinit(rung__pool *p) {
     for (int kind = 0; kind < RUNG__PIECE_KINDS; kind++)
         while (p->free[kind]) {
             rung__piece *next = p->free[kind]->next;
-            rung_alloc_free(p->alloc, p->free[kind], sizeof *next + kinds[kind].size);
+            rung_alloc_free(p->alloc, p->free[kind], memory_of((rung__piece_kind)kind));
             p->free[kind] = next;
         }
     *p = (rung__pool){.alloc = p->alloc};
 }
 
-static size_t piece_memory(const rung__piece *piece) {
-    return sizeof *piece + kinds[piece->kind].size;
-}
-
 static void append(rung__queue *q, rung__piece *piece) {
-    q->memory += piece_memory(piece);
-    if (q->tail)
-        q->tail->next = piece;
-    else
-        q->head = piece;
+    q->memory += memory_of(piece->kind);
+    *(q->tail ? &q->tail->next : &q->head) = piece;
     q->tail = piece;
 }
 
@@ -194,7 +184,7 @@ void rung__queue_drop(rung__queue *q, rung__pool *p, size_t len) {
         q->head = piece->next;
         if (!q->head)
             q->tail = NULL;
-        q->memory -= piece_memory(piece);
+        q->memory -= memory_of(piece->kind);
         if (piece->blob) {
             q->blobs -= piece->blob->size;
             q->unstuck_count -= !piece->is_stuck;
@@ -226,13 +216,9 @@ rung_blob *rung_blob_create(const rung_alloc *alloc, size_t len) {
     if (len > UINT32_MAX / 2)
         return NULL;
     rung_blob *b = rung_alloc_get(alloc, sizeof *b + len);
-    if (b) {
-        b->ref_count = 1;
-        b->stuck_count = 0;
-        b->len = (uint32_t)len;
-        b->size = (uint32_t)len;
-        b->alloc = alloc;
-    }
+    if (b)
+        *b = (rung_blob){
+            .ref_count = 1, .len = (uint32_t)len, .size = (uint32_t)len, .alloc = alloc};
     return b;
 }
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* Two sizes of chunks. One answer fits a small one, so that ten thousand connections answered in one turn are
- * no burden; whoever has more to send gets large ones. */
+/* Chunks of two sizes. One answer fits a small one, so ten thousand connections can be answered in one turn; longer
+ * output gets large ones. */
 #define RUNG__CHUNK_SMALL 992u
 #define RUNG__CHUNK_LARGE 16352u
 
@@ -57,15 +57,13 @@ void rung__net_pool_deinit(rung__pool *p);
 /* False: no memory; nothing was added. */
 bool rung__queue_add(rung__queue *q, rung__pool *p, rung_slice bytes);
 bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b);
-/* The first bytes as buffers, at most `max`; returns how many. Valid until the next call that changes the
- * queue's front. */
+/* The first bytes as at most `max` buffers; returns how many. Valid until the front of the queue changes. */
 uint32_t rung__queue_front(const rung__queue *q, struct iovec *bufs, uint32_t max);
-void rung__queue_drop(rung__queue *q, rung__pool *p,
-                      size_t len); /* the first `len` bytes are done with */
+void rung__queue_drop(rung__queue *q, rung__pool *p, size_t len); /* remove the first `len` bytes */
 void rung__queue_clear(rung__queue *q, rung__pool *p);
 
-/* The peer does not take what is in the queue: count its blobs in the pool, each one once however many queues have it.
- * A blob that leaves the queue is no longer counted for it. Unstick: the queue will not be sent any more. */
+/* The peer does not take what is queued: count its blobs in the pool, each one once however many queues hold it, until
+ * they leave the queue. Unstick: the queue will not be sent any more. */
 void rung__queue_stick(rung__queue *q, rung__pool *p);
 void rung__queue_unstick(rung__queue *q, rung__pool *p);
 

@@ -21,7 +21,7 @@ RUNG_NODISCARD rung_status rung_tls_create(const rung_alloc *alloc, const char *
 /* Read both files again. On failure the old certificate stays in use. */
 RUNG_NODISCARD rung_status rung_tls_reload(rung_tls *t, rung_err *err);
 
-/* After the last listener that uses it; connections do not mind. NULL is fine. */
+/* After the last listener that uses it; connections may still be open. NULL is fine. */
 void rung_tls_destroy(rung_tls *t);
 
 #endif

@@ -10,18 +10,16 @@
  *   turn     sockets are read and timers run; then the phases run; then the loop waits
  *   phase    one of flush, apply, answer, send, in this order
  *   flush    hand the changes accepted so far to the log: its disk works while the loop goes on
- *   apply    fold into the state what has become durable, and answer whoever waits for it
- *   answer   do what was put off in order to be done together: questions, results, stalled sessions
- *   send     give the bytes written so far to the sockets, and the input that was held back to its
- *            protocol
+ *   apply    fold into the state what has become durable, and answer those who wait for it
+ *   answer   do what was deferred to be done together: questions, results, stalled sessions
+ *   send     give the bytes written so far to the sockets, and kept input to its protocol
  *   task     one room's part of a phase; it runs when it is due
  *   round    all phases once. A task can make another one due (an answer lets the next pipelined
  *            request in, which puts a change), so rounds repeat until nothing is due. No socket is
  *            read meanwhile, so the requests already read bound the rounds.
  *   want     make a task due in this turn; on the loop's thread
- *   wake     make a task due in the next turn, and have that come soon; from any thread
- *            (rung_loop_wake())
- *   hurry    have the next turn begin without waiting: there is work left, but others go first
+ *   wake     make a task due in the next turn, which then comes soon; from any thread
+ *   hurry    begin the next turn without waiting: work is left, but sockets are read first
  *   tick     a timer that repeats
  *
  * Thread: the loop's, except where stated. */

@@ -2,8 +2,8 @@
 /* uv_loop.c - the loop port on libuv.
  *
  * libuv runs timers, then idle and prepare, then waits and calls readers, then closers. The turn ends in prepare. All
- * timers share one uv_timer. An active idle handle keeps libuv from waiting: the turn is in a hurry. libuv closes a
- * handle in a later turn; only a stream has an owner who waits for that. */
+ * timers share one uv_timer. An active idle handle keeps libuv from waiting, for a turn that is hurried. libuv closes a
+ * handle in a later turn; only the owner of a stream waits for that. */
 #include "front/net/uv_loop.h"
 
 #include "base/assert.h"
@@ -82,7 +82,7 @@ static uv_socket *socket_of(rung_stream *s) {
     return (uv_socket *)(void *)s;
 }
 
-/* Before anybody is called back. */
+/* Call it before every callback. */
 static void catch_up(rung_uv_loop *l) {
     l->base.now_ms = uv_now(&l->uv);
 }
@@ -108,7 +108,7 @@ static void on_alarm(uv_timer_t *alarm) {
     rung_loop_expire(&l->base);
 }
 
-/* At least a millisecond: libuv calls a timer of 0 that a timer has started in the same turn. */
+/* At least a millisecond: libuv would call a timer of 0 ms that a timer starts in the same turn. */
 static void uv_alarm(rung_loop *loop, uint64_t due_ms) {
     rung_uv_loop *l = loop_of(loop);
     uint64_t now_ms = uv_now(&l->uv);
@@ -119,7 +119,7 @@ static void uv_alarm(rung_loop *loop, uint64_t due_ms) {
 }
 
 static void on_wake(uv_async_t *wake) {
-    (void)wake; /* the turn does what it was for */
+    (void)wake; /* it only ends the wait */
 }
 
 static void uv_wake(rung_loop *loop) {
@@ -232,12 +232,12 @@ static rung_status fail_listen(rung_err *err, const rung_address *a, int e) {
     return RUNG_FAIL_OS(err, st, -e, "listen on %s: %s", text, uv_strerror(e));
 }
 
-/* A socket file whose process is dead would be in the way for ever. UV_EADDRINUSE when somebody answers there. */
+/* Remove the socket file of a dead process, which would block bind() for ever. UV_EADDRINUSE: its process lives. */
 static int remove_stale(const rung_address *a) {
     struct stat st;
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     if (lstat(a->path, &st) != 0 || !S_ISSOCK(st.st_mode))
-        return 0; /* something else there is not ours to remove: bind will say so */
+        return 0; /* nothing, or not a socket: bind reports that */
     memcpy(to.sun_path, a->path, sizeof to.sun_path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -263,7 +263,6 @@ static int bind_tcp(rung_listener *l, const rung_address *a) {
     return uv_tcp_bind(&l->socket.tcp, (struct sockaddr *)&any, 0); /* "*" without IPv6 */
 }
 
-/* Makes no socket yet. */
 static void init_handle(uv_loop_t *uv, socket_handle *h, bool is_unix, void *data) {
     int e = is_unix ? uv_pipe_init(uv, &h->pipe, 0) : uv_tcp_init(uv, &h->tcp);
     RUNG_ASSERT(e == 0);
