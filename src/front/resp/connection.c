@@ -219,26 +219,17 @@ static void client_reply(rung__resp_call *call, rung_slice mode) {
 }
 
 static void client_help(rung__resp_call *call) {
-    static const char *const lines[] = {
-        "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "GETNAME",
-        "    Return the name of the current connection.",
-        "ID",
-        "    Return the ID of the current connection.",
-        "INFO",
-        "    Return information about the current client connection.",
-        "LIST",
-        "    Return information about client connections.",
-        "REPLY (ON|OFF)",
-        "    Control the replies sent to the current connection.",
-        "SETINFO <option> <value>",
-        "    Accepted, and not kept.",
-        "SETNAME <name>",
-        "    Assign the name <name> to the current connection.",
-        "HELP",
-        "    Print this help.",
-    };
-    rung__resp_put_lines(call, lines, sizeof lines / sizeof lines[0]);
+    static const char lines[] =
+        "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n"
+        "GETNAME\n    Return the name of the current connection.\n"
+        "ID\n    Return the ID of the current connection.\n"
+        "INFO\n    Return information about the current client connection.\n"
+        "LIST\n    Return information about client connections.\n"
+        "REPLY (ON|OFF)\n    Control the replies sent to the current connection.\n"
+        "SETINFO <option> <value>\n    Accepted, and not kept.\n"
+        "SETNAME <name>\n    Assign the name <name> to the current connection.\n"
+        "HELP\n    Print this help.\n";
+    rung__resp_put_lines(call, lines);
 }
 
 static bool has_args(rung__resp_call *call, uint32_t count, const char *name) {

@@ -102,14 +102,76 @@ bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out)
     return out->kind == RUNG_ZKEY_SET || out->kind == RUNG_ZKEY_NONE || rung__resp_error_type(call);
 }
 
-void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count) {
+void rung__resp_put_lines(rung__resp_call *call, const char *text) {
+    size_t count = 0;
+    for (const char *p = text; *p; p++)
+        count += *p == '\n';
     rung_resp_array(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        rung_resp_simple(call->out, lines[i]);
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        rung_resp_raw(call->out, RUNG_SLICE("+"));
+        rung_resp_raw(call->out, rung_slice_of(text, (size_t)(end - text)));
+        rung_resp_raw(call->out, RUNG_SLICE("\r\n"));
+    }
 }
 
 void rung__resp_put_cursor(rung__resp_call *call, uint64_t cursor) {
     char text[20];
     rung_resp_array(call->out, 2);
     rung_resp_bulk(call->out, rung_slice_of(text, rung_digits_format(cursor, text)));
+}
+
+/* ---- the same page again ----
+ *
+ * The page of a board that everybody looks at is written once and sent many times. An entry is good for one position of
+ * the log, of which the state is a function. What also depends on the time (keys that expire, boards that decay) is not
+ * kept. There are few entries, replaced in turn. */
+
+static bool is_same(const rung__resp_cached *e, const rung__resp_call *call, uint64_t seq) {
+    if (e->seq != seq || e->version != call->out->version || e->argc != call->argc)
+        return false;
+    const char *p = e->words;
+    for (uint32_t i = 0; i < call->argc; i++) {
+        if ((uint8_t)*p != call->argv[i].len ||
+            memcmp(p + 1, call->argv[i].ptr, call->argv[i].len) != 0)
+            return false;
+        p += 1 + call->argv[i].len;
+    }
+    return true;
+}
+
+bool rung__resp_cache_find(rung__resp_call *call) {
+    uint64_t seq = rung_state_seq(call->state);
+    if (call->is_inside)
+        return false;
+    for (uint32_t i = 0; i < RUNG__CACHED; i++) {
+        const rung__resp_cached *e = &call->r->cache.entries[i];
+        if (!is_same(e, call, seq))
+            continue;
+        rung_resp_raw(call->out, rung_slice_of(e->reply, e->reply_len));
+        return true;
+    }
+    return false;
+}
+
+void rung__resp_cache_keep(rung__resp_call *call, size_t mark) {
+    rung__resp_cache *cache = &call->r->cache;
+    rung__resp_cached *e = &cache->entries[cache->next];
+    size_t len = call->out->len - mark, words = 0;
+    for (uint32_t i = 0; i < call->argc; i++)
+        words += call->argv[i].len > UINT8_MAX ? sizeof e->words : 1 + call->argv[i].len;
+    if (call->is_inside || call->out->is_failed || len > sizeof e->reply || words > sizeof e->words)
+        return;
+    cache->next = (cache->next + 1) % RUNG__CACHED;
+    e->seq = rung_state_seq(call->state);
+    e->version = call->out->version;
+    e->argc = call->argc;
+    char *p = e->words;
+    for (uint32_t i = 0; i < call->argc; i++) {
+        *p = (char)call->argv[i].len;
+        if (call->argv[i].len)
+            memcpy(p + 1, call->argv[i].ptr, call->argv[i].len);
+        p += 1 + call->argv[i].len;
+    }
+    e->reply_len = (uint32_t)len;
+    memcpy(e->reply, call->out->data + mark, len);
 }

@@ -22,8 +22,8 @@ bool rung__resp_error_submission(rung__resp_call *call, rung_status st,
 /* false: it is an error, which has been written. */
 bool rung__resp_is_fine(rung__resp_call *call, const rung_zkey_result *result);
 
-/* An array of lines, as HELP answers. */
-void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count);
+/* An array of lines, as HELP answers. Every line ends with a newline. */
+void rung__resp_put_lines(rung__resp_call *call, const char *text);
 
 /* The head of what SCAN and its like answer: a pair of the next cursor and what follows. */
 void rung__resp_put_cursor(rung__resp_call *call, uint64_t cursor);

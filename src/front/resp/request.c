@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: what a connection has in flight in the hub.
  *
- *  1. The hub works in the order of putting, so the replies of one connection come in order by themselves: everything
- *     behind a request in flight goes through the hub, too.
- *  2. Questions behind a change are gathered in a script and placed once; more are added as long as nothing else was
- *     put.
+ *  1. The hub answers in the order of putting. What follows a request in flight goes through the hub, too, so the replies
+ *     of one connection are in order.
+ *  2. Questions behind a change are gathered in a script and placed once; more are added until something else is put.
  *  3. Consecutive scores of one member each, by one command to one key, are a group: one request for all of them, which
  *     is answered several times. A score may join while the group has answers to come, whatever was put in between: the
  *     hub keeps the order.
@@ -16,7 +15,10 @@
 #include "front/resp/server.h"
 #include "service/submit.h"
 
-enum { REQUESTS_KEPT = 1024, GROUP_MAX = 64 /* at its end a session that is paused goes on */ };
+enum {
+    REQUESTS_KEPT = 1024,
+    GROUP_MAX = 64 /* a paused session goes on when its group is answered */
+};
 
 /* ---- life ---- */
 
@@ -35,6 +37,17 @@ rung__resp_request *rung__resp_request_new(rung__resp_session *s) {
     q->session = s;
     q->script.alloc = r->config.alloc;
     s->pending++;
+    return q;
+}
+
+rung__resp_request *rung__resp_request_for(rung__resp_call *call) {
+    rung__resp_request *q = rung__resp_request_new(call->s);
+    if (!q) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+        return NULL;
+    }
+    q->command = call->command;
+    q->style = call->style;
     return q;
 }
 
@@ -154,23 +167,18 @@ static rung__resp_request *open_script(rung__resp_session *s) {
 }
 
 bool rung__resp_ask_later(rung__resp_call *call) {
-    rung__resp_session *s = call->s;
-    rung__resp_request *q = open_script(s);
-    if (!q)
+    rung__resp_request *q = open_script(call->s);
+    size_t before = q ? q->script.len : 0;
+    if (!q || !rung__resp_script_add(&q->script, call->command, call->argv, call->argc))
         return false;
-    size_t before = q->script.len;
-    if (!rung__resp_script_add(&q->script, call->command, call->argv, call->argc))
-        return false;
-    s->pending_bytes += q->script.len - before;
+    call->s->pending_bytes += q->script.len - before;
     return true;
 }
 
 bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes) {
     rung__resp_request *q = open_script(s);
-    if (!q)
-        return false;
-    size_t before = q->script.len;
-    if (!rung__resp_script_add_reply(&q->script, bytes))
+    size_t before = q ? q->script.len : 0;
+    if (!q || !rung__resp_script_add_reply(&q->script, bytes))
         return false;
     s->pending_bytes += q->script.len - before;
     return true;
@@ -182,13 +190,11 @@ static rung_slice group_key(const rung__resp_request *q) {
     return rung_slice_of(q->key, q->key_len);
 }
 
-/* The key is kept for the answers: it says how the score is shown, and what refused it. NULL: no memory. */
-static rung__resp_request *begin_group(const rung__resp_call *call, rung_slice key) {
-    rung__resp_request *q = rung__resp_request_new(call->s);
+/* Answers need the key: to show the score, and to tell why it was refused. NULL: no memory, the error has been written. */
+static rung__resp_request *begin_group(rung__resp_call *call, rung_slice key) {
+    rung__resp_request *q = rung__resp_request_for(call);
     if (!q)
         return NULL;
-    q->command = call->command;
-    q->style = call->style;
     q->key_len = (uint8_t)(key.len < RUNG_NAME_MAX ? key.len : RUNG_NAME_MAX);
     memcpy(q->key, key.ptr, q->key_len);
     q->joined = q->left = 1;
@@ -197,8 +203,8 @@ static rung__resp_request *begin_group(const rung__resp_call *call, rung_slice k
     return q;
 }
 
-/* The session's group with one score more, or a new one; NULL: no memory. */
-static rung__resp_request *join_group(const rung__resp_call *call, rung_slice key) {
+/* The session's group with one score more, or a new one; NULL: as begin_group(). */
+static rung__resp_request *join_group(rung__resp_call *call, rung_slice key) {
     rung__resp_session *s = call->s;
     rung__resp_request *q = s->group;
     if (!q || q->command != call->command || q->style != call->style || q->joined == GROUP_MAX ||
@@ -248,10 +254,8 @@ bool rung__resp_put_score(rung__resp_call *call) {
     rung_event *event = &call->r->event;
     rung_access_answer why;
     rung__resp_request *q = join_group(call, event->score.board);
-    if (!q) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    if (!q)
         return true;
-    }
     event->kind = RUNG_EVENT_SCORE;
     rung_status st = rung_submit_put(&call->r->service, rung__resp_sender(call->s, true), event,
                                      call->now_ms, score_answered, q, &why);
@@ -276,7 +280,7 @@ static uint32_t group_room(const rung__resp_session *s, const rung__resp_request
     return room < c->pending_max - s->pending ? room : c->pending_max - s->pending;
 }
 
-/* One that is not put leaves no trace: it will be told what is wrong when it is looked at by itself. */
+/* One that cannot be put is left as it was: executed by itself, it is told what is wrong. */
 uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
@@ -376,13 +380,9 @@ bool rung__resp_put_keys(rung__resp_call *call, const rung_zcommand *c) {
     size_t length;
     if (rung__resp_pack(call, c, 0, &length) < 0)
         return true;
-    rung__resp_request *q = rung__resp_request_new(call->s);
-    if (!q) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    rung__resp_request *q = rung__resp_request_for(call);
+    if (!q)
         return true;
-    }
-    q->command = call->command;
-    q->style = call->style;
     q->work = call->work;
     bool is_admin = takes_away(c->kind) && rung__resp_is_admin(call->s, call->now_ms);
     rung_status st =
@@ -403,7 +403,7 @@ bool rung__resp_put_keys(rung__resp_call *call, const rung_zcommand *c) {
 static void pop_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
     rung__resp_request *q = ctx;
     if (!q->is_told && !result->key.len && result->error == RUNG_ZKEY_FINE)
-        return; /* somebody was faster: it goes on waiting */
+        return; /* another client was faster: this one goes on waiting */
     keys_told(ctx, i, result);
 }
 

@@ -46,6 +46,8 @@ bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes);
 
 /* Counts as in flight until released; NULL: no memory. */
 rung__resp_request *rung__resp_request_new(rung__resp_session *s);
+/* The same for a command; NULL: no memory, and the error has been written. */
+rung__resp_request *rung__resp_request_for(rung__resp_call *call);
 void rung__resp_request_release(rung__resp_request *q); /* the session does not go on by itself */
 void rung__resp_request_finish(rung__resp_request *q);  /* it does, and may be gone afterwards */
 void rung__resp_requests_free(rung_resp *r);            /* those kept for the next */

@@ -146,7 +146,7 @@ static void put_failure(rung__resp_call *call, rung_status st, const rung_questi
         rung__resp_error_status(call, st, err);
 }
 
-/* ---- from the archive: the connection waits, the others do not ---- */
+/* ---- from the archive: only this connection waits ---- */
 
 static void archive_answered(void *ctx, rung_status st, const rung_question *q,
                              const rung_err *err) {
@@ -171,13 +171,9 @@ static void ask_archive(rung__resp_call *call, const rung_question *q) {
         rung__resp_error(call, "ERR at most 1000 members of a window that has left memory");
         return;
     }
-    rung__resp_request *request = rung__resp_request_new(s);
-    if (!request) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    rung__resp_request *request = rung__resp_request_for(call);
+    if (!request)
         return;
-    }
-    request->command = call->command;
-    request->style = call->style;
     rung_ask_later later = {.done = archive_answered, .ctx = request, .share = s->share};
     rung_status st = rung_question_defer(&call->r->service, q, &later, &err);
     if (st == RUNG_OK) {
@@ -252,7 +248,7 @@ void rung__resp_answer_rung_percentile(rung__resp_call *call) {
     ask_one(call, SHOW_PERCENTILE);
 }
 
-/* As many as fit are asked at a time, so that many need no more room. The archive is asked for all of them at once. */
+/* Ask for as many at a time as fit on the stack. The archive is asked for all of them at once. */
 static void ask_many(rung__resp_call *call, rung_question *q) {
     bool found[MEMBERS_PIECE];
     rung_row rows[MEMBERS_PIECE];
@@ -397,7 +393,7 @@ bool rung__resp_build_submit(rung__resp_call *call, rung__resp_change *change) {
     return is_good;
 }
 
-/* A field's name as it is sent: there are eight for every submission, and they are always the same. */
+/* The name of a field as it is sent. */
 #define NAME(len, name) RUNG_SLICE("$" len "\r\n" name "\r\n")
 
 static void put_outcome_score(rung__resp_call *call, rung_slice key, const rung_outcome *outcome) {
@@ -445,28 +441,27 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
 /* ---- help ---- */
 
 void rung__resp_answer_rung_help(rung__resp_call *call) {
-    static const char *const lines[] = {
-        "RUNG.RANK key member [options]",
-        "    The member's rank, from 1, or nil.",
-        "RUNG.MRANK key count member [member ...] [options]",
-        "    The ranks of several members.",
-        "RUNG.PERCENTILE key member [options]",
-        "    The share of entries at or below the member's score, in percent.",
-        "RUNG.AROUND key member [COUNT n] [options]",
-        "    The member with n rows above and below (5), each [rank, member, score].",
-        "RUNG.TOP key [COUNT n] [OFFSET n] [options]",
-        "    The best n (10), each [rank, member, score].",
-        "RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options]",
-        "    The player and those the player follows, each [rank among them, member, score, rank].",
-        "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF]",
-        "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer",
-        "    is the score that stands now, and no more.",
-        "RUNG.HELP",
-        "    This text.",
-        "Options are:",
-        "    UNIQUE, SPARSE or DENSE: 1234, 1134 or 1123; the board's own style otherwise.",
-        "    WINDOW name, WINDOWID id, ON date: one of the board's windows.",
-        "    SCOPE attribute:value: the ranking of those who have it.",
-    };
-    rung__resp_put_lines(call, lines, sizeof lines / sizeof lines[0]);
+    static const char lines[] =
+        "RUNG.RANK key member [options]\n    The member's rank, from 1, or nil.\n"
+        "RUNG.MRANK key count member [member ...] [options]\n"
+        "    The ranks of several members.\n"
+        "RUNG.PERCENTILE key member [options]\n"
+        "    The share of entries at or below the member's score, in percent.\n"
+        "RUNG.AROUND key member [COUNT n] [options]\n"
+        "    The member with n rows above and below (5), each [rank, member, score].\n"
+        "RUNG.TOP key [COUNT n] [OFFSET n] [options]\n"
+        "    The best n (10), each [rank, member, score].\n"
+        "RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options]\n"
+        "    The player and those the player follows, each [rank among them, member, score, "
+        "rank].\n"
+        "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] "
+        "[BRIEF]\n"
+        "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer\n"
+        "    is the score that stands now, and no more.\n"
+        "RUNG.HELP\n    This text.\n"
+        "Options are:\n"
+        "    UNIQUE, SPARSE or DENSE: 1234, 1134 or 1123; the board's own style otherwise.\n"
+        "    WINDOW name, WINDOWID id, ON date: one of the board's windows.\n"
+        "    SCOPE attribute:value: the ranking of those who have it.\n";
+    rung__resp_put_lines(call, lines);
 }

@@ -145,15 +145,12 @@ static void config_get(rung__resp_call *call) {
 }
 
 void rung__resp_answer_config(rung__resp_call *call) {
-    static const char *const help[] = {
-        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "GET <pattern>",
-        "    Return parameters matching the glob-like <pattern> and their values.",
-        "RESETSTAT",
-        "    Accepted, and nothing is reset.",
-        "HELP",
-        "    Print this help.",
-    };
+    static const char help[] =
+        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n"
+        "GET <pattern>\n"
+        "    Return parameters matching the glob-like <pattern> and their values.\n"
+        "RESETSTAT\n    Accepted, and nothing is reset.\n"
+        "HELP\n    Print this help.\n";
     rung_slice sub = call->argv[1];
     if (rung__resp_is_word(sub, "get")) {
         if (call->argc < 3)
@@ -167,7 +164,7 @@ void rung__resp_answer_config(rung__resp_call *call) {
             call, "ERR CONFIG ", sub,
             " is not supported by Rung, whose settings are in its own configuration");
     } else {
-        rung__resp_put_lines(call, help, sizeof help / sizeof help[0]);
+        rung__resp_put_lines(call, help);
     }
 }
 
@@ -326,23 +323,16 @@ static void command_list(rung__resp_call *call) {
 }
 
 void rung__resp_answer_command(rung__resp_call *call) {
-    static const char *const help[] = {
-        "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "(no subcommand)",
-        "    Return details about all commands.",
-        "COUNT",
-        "    Return the total number of commands in this server.",
-        "DOCS [<command-name> ...]",
-        "    Return documentation details about multiple commands.",
-        "GETKEYS <full-command>",
-        "    Return the keys from a full command.",
-        "INFO [<command-name> ...]",
-        "    Return details about multiple commands.",
-        "LIST",
-        "    Return a list of all commands in this server.",
-        "HELP",
-        "    Print this help.",
-    };
+    static const char help[] =
+        "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\n"
+        "(no subcommand)\n    Return details about all commands.\n"
+        "COUNT\n    Return the total number of commands in this server.\n"
+        "DOCS [<command-name> ...]\n"
+        "    Return documentation details about multiple commands.\n"
+        "GETKEYS <full-command>\n    Return the keys from a full command.\n"
+        "INFO [<command-name> ...]\n    Return details about multiple commands.\n"
+        "LIST\n    Return a list of all commands in this server.\n"
+        "HELP\n    Print this help.\n";
     rung_slice sub = call->argc > 1 ? call->argv[1] : RUNG_SLICE("info");
     if (rung__resp_is_word(sub, "count"))
         rung_resp_int(call->out, rung__resp_command_count());
@@ -355,7 +345,7 @@ void rung__resp_answer_command(rung__resp_call *call) {
     else if (rung__resp_is_word(sub, "getkeys"))
         command_getkeys(call);
     else
-        rung__resp_put_lines(call, help, sizeof help / sizeof help[0]);
+        rung__resp_put_lines(call, help);
 }
 
 /* ---- small ones ---- */

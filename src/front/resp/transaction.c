@@ -245,11 +245,9 @@ static void exec_now(rung__resp_call *call) {
     size_t bytes = 0;
     bool is_behind = s->pending > 0;
     size_t mark = call->out->len;
-    rung__resp_request *q = rung__resp_request_new(s);
-    if (!q) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    rung__resp_request *q = rung__resp_request_for(call);
+    if (!q)
         return;
-    }
     call->spent = &q->work;
     call->r->moved = 0;
     memset(call->r->moved_to, 0, sizeof call->r->moved_to);
