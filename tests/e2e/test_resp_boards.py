@@ -170,7 +170,7 @@ class Past(ServerTest):
         self.assertEqual(self.call("RUNG.RANK", "b", "p4", "WINDOW", "s"), "QUEUED")
         self.assertEqual(self.call("RUNG.RANK", "b", "p4"), "QUEUED")
         replies = self.call("EXEC")
-        self.assertRegex(replies[0], "left memory")
+        self.assertRegex(replies[0], "archived")
         self.assertEqual(replies[1], 5)
 
     def test_gone_before_the_answer(self):

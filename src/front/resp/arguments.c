@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the checks is Redis 7's, since the first failure is the one that is told. */
+/* The checks are in the order of Redis 7, since the first failure is reported. */
 #include "front/resp/arguments.h"
 
 #include "base/ascii.h"
@@ -22,7 +22,7 @@ bool rung__resp_is_one_of(rung_slice text, const char *const *words) {
 
 /* ---- numbers ---- */
 
-/* strtod says ERANGE for what is not 0 but too small, and Redis refuses it then. */
+/* Redis refuses a number that underflows to 0: strtod reports ERANGE. */
 static bool is_lost(rung_slice text, double value) {
     if (value != 0)
         return false;
@@ -61,7 +61,7 @@ static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
     *is_open_out = text.len && text.ptr[0] == '(';
     if (*is_open_out)
         text = rung_slice_of(text.ptr + 1, text.len - 1);
-    if (!text.len) { /* strtod of nothing is 0, and Redis looks no further */
+    if (!text.len) { /* as in Redis, where strtod returns 0 */
         *value_out = 0;
         return true;
     }

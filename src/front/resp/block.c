@@ -6,16 +6,16 @@
  *     key "a"   first -> [client 1] -> [client 2] -> last        keys are found by name, in a table
  *     key "b"   first -> [client 2] -> [client 3] -> last
  *
- * The hub tells of every event that it applied (touched); a key that it may have given members to, and that somebody
- * waits for, is looked at after the hub's turn: for each member that is not promised yet, a pop is put for the first of
- * the line. Another change may still take the member first: then the client goes on waiting, in its old place. So the
- * work is for the keys that changed and the clients that are served, however many wait for whatever else.
+ * The hub reports every event that it has applied. A key that may have got members, and that clients wait for, is
+ * touched: it is looked at after the hub's turn. For each of its members that is not promised yet, a pop is put for the
+ * first client in the line. Another change may still take the member first: then the client goes on waiting, in its old
+ * place. So the cost depends on the keys that changed and the clients served, not on how many wait.
  *
  * Invariants:
- *   1. A key is in the table exactly while somebody waits for it.
+ *   1. A key is in the table exactly while a client waits for it.
  *   2. key->promised is the number of clients with is_served whose promise it is.
- *   3. A key that has a member for somebody who waits is touched, or that member is promised, or the client is served
- *      from another key. When its pop comes to nothing, all its keys are looked at again. */
+ *   3. If a key has a member for a waiting client, the key is touched, or the member is promised, or the client is
+ *      served from another key. When a pop finds nothing, all keys of its client are touched. */
 #include "front/resp/block.h"
 
 #include "front/resp/permission.h"
@@ -44,11 +44,11 @@ struct rung__resp_blocked {
     RUNG_LINK(rung__resp_blocked) all;
     rung__resp_session *session;
     const rung__resp_command *command;
-    uint32_t share; /* who it was when it came */
+    uint32_t share; /* of its session when it began to wait */
     uint32_t style, flags;
     uint64_t pop_count;
     int64_t deadline_ms;        /* 0: none */
-    bool is_served;             /* a pop is under way ... */
+    bool is_served;             /* a pop is in flight ... */
     rung__resp_waited *promise; /* ... of this key */
     uint32_t wait_count;
     wait waits[];
@@ -58,7 +58,7 @@ static size_t blocked_size(uint32_t wait_count) {
     return sizeof(rung__resp_blocked) + wait_count * sizeof(wait);
 }
 
-/* ---- keys that somebody waits for ---- */
+/* ---- keys that clients wait for ---- */
 
 static rung_slice name_of(const rung__resp_waited *k) {
     return rung_slice_of(k->name, k->len);
@@ -229,7 +229,7 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_WINDOW_CLOSED:
         touch_name(r, e->window.board);
         break;
-    case RUNG_EVENT_UNBANNED: /* is back everywhere */
+    case RUNG_EVENT_UNBANNED: /* may be ranked again on any board */
         touch_all(r);
         break;
     case RUNG_EVENT_BOARD_DELETED:
@@ -258,7 +258,7 @@ void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *even
 
 /* ---- serving ---- */
 
-/* May it still, as when it began to wait? */
+/* Is it still permitted? */
 static bool may_pop(rung_resp *r, rung__resp_blocked *b, rung_slice key) {
     return rung__resp_has_role(b->session, b->command->role, key, rung_hub_now(r->hub));
 }
@@ -279,11 +279,11 @@ static rung_status serve(rung__resp_blocked *b, rung__resp_waited *k) {
     return st;
 }
 
-/* It waits no longer: tell it `st`, or that its time is over. */
+/* End the wait: reply the error `st`, or that the timeout has passed. */
 static void give_up(rung__resp_session *s, rung_status st) {
     rung__resp_call call = rung__resp_call_begin(s);
     if (st == RUNG_EREFUSED)
-        rung__resp_error(&call, "NOAUTH the key is no longer good for what was waited for");
+        rung__resp_error(&call, "NOAUTH the key no longer permits this command");
     else if (st < 0)
         rung__resp_error_status(&call, st, NULL);
     else
@@ -301,7 +301,7 @@ static bool has_more(rung_resp *r, const rung__resp_waited *k, int64_t now_ms) {
     return open.kind != RUNG_ZKEY_SET && open.count > k->promised;
 }
 
-/* As many of its line as it has members for. false: it must be looked at again. */
+/* Serve as many of the line as the key has members. false: it must be looked at again. */
 static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
     bool is_done = true;
     for (wait *w = k->line.first; w; w = w->line.next) {
@@ -312,11 +312,13 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
             break;
         rung_status st = serve(b, k);
         if (st == RUNG_ELIMIT) {
-            is_done = false; /* others may have room where this one's sender has none */
+            is_done = false; /* other senders may have room */
             if (!rung_commit_room(rung_hub_commit(r->hub), (rung_hub_sender){0}))
                 break;
         } else if (st < 0) {
-            touch(r, k); /* for the others in its line; without any the key goes with this one */
+            touch(
+                r,
+                k); /* for the others in the line; without any the key is freed with this client */
             rung_turn_want(&r->answer);
             give_up(b->session, st);
             return true;
@@ -325,7 +327,7 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
     return is_done;
 }
 
-/* The keys have changed: who may not pop any more waits no longer. */
+/* Access keys have changed: clients that may no longer pop stop waiting. */
 static void look_at_rights(rung_resp *r) {
     if (r->waiters.generation == rung_access_generation(r->access))
         return;

@@ -11,12 +11,12 @@
 typedef struct rung__resp_session rung__resp_session;
 typedef struct rung__resp_request rung__resp_request;
 
-/* What the command before found out that holds for this one, too, since its name, its key and the number of its
- * arguments are the same, and neither the time, the state nor the keys in force change between the two. */
+/* What was found out for the previous command and holds for this one, too: both have the same name, key and number of
+ * arguments, and neither the time, the state nor the keys in force change in between. */
 typedef struct rung__resp_before {
     bool is_allowed;           /* for its key alone */
     rung__resp_request *group; /* the group that it joined, which may be full; NULL: none */
-    const rung_board_def *def; /* of its board; NULL: it did not look */
+    const rung_board_def *def; /* of its board; NULL: not looked up */
 } rung__resp_before;
 
 struct rung__resp_call {
@@ -30,13 +30,14 @@ struct rung__resp_call {
     int64_t now_ms;
     uint32_t style;     /* what `build` wants `reply` to know */
     int64_t timeout_ms; /* of a command that blocks; 0: forever */
-    bool is_inside;     /* between the changes of one event: the state has no position of its own */
-    bool is_continued;  /* another piece of the same reply */
-    bool may_wait;      /* nothing is behind or around it: its answer may come later */
-    bool is_known;      /* the session has shown a key, or needs none */
-    bool may_spill;     /* what is written goes to the connection as it is */
-    uint64_t work;      /* that the change which is being built will take */
-    uint64_t *spent;    /* work of the script or transaction so far; NULL: a command by itself */
+    bool
+        is_inside; /* between the changes of one event, where the state has no position in the log */
+    bool is_continued; /* another piece of the same reply */
+    bool may_wait;     /* its answer may come later: it is not in a transaction */
+    bool is_known;     /* the session has shown a key, or needs none */
+    bool may_spill;    /* a part of a reply may be sent */
+    uint64_t work;     /* of the change being built */
+    uint64_t *spent;   /* work of the script or transaction so far; NULL: a command by itself */
     rung__resp_before before;
 };
 
@@ -50,7 +51,7 @@ void rung__resp_gather_end(rung_resp *r);
 
 /* Send what was written so far. */
 void rung__resp_flush(rung__resp_call *call);
-/* The same once it is much, so that a long reply needs no long buffer. */
+/* The same if it is much, so that a long reply needs no large buffer. */
 enum { RUNG__SPILL_AT = 64 << 10 };
 static inline void rung__resp_spill(rung__resp_call *call) {
     if (call->out->len >= RUNG__SPILL_AT && call->may_spill)
@@ -60,13 +61,13 @@ static inline void rung__resp_spill(rung__resp_call *call) {
 const rung_alloc *rung__resp_alloc(const rung__resp_call *call);
 uint64_t rung__resp_random(rung_resp *r);
 
-/* ---- work that is not in proportion to command and reply: members (or names) to look at ---- */
+/* ---- work: members (or names) looked at, beyond the size of command and reply ---- */
 
-/* Before it; false: it is more than one command, script or transaction may do, and the error has been written. */
+/* Call it before the work. false: it exceeds what one command or transaction may do; the error has been written. */
 bool rung__resp_afford(rung__resp_call *call, uint64_t work);
-/* After it, perhaps by the hub: when it was much, the rest of the line waits for the next turn. */
+/* Call it afterwards. After much work the hub answers the rest in the next turn. */
 void rung__resp_worked(rung_resp *r, uint64_t work);
-/* Was so much done in this turn that heavy commands wait for the next? */
+/* Was so much done in this turn that heavy commands must wait for the next? */
 bool rung__resp_is_tired(const rung_resp *r);
 uint64_t rung__resp_work_max(const rung__resp_call *call);
 

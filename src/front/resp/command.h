@@ -21,10 +21,11 @@ enum {
     /* what it does */
     RUNG__WRITE = 1 << 0,
     RUNG__READ = 1 << 1,
-    RUNG__NOW = 1 << 2,   /* answered when it is read, whatever is in flight */
+    RUNG__NOW = 1 << 2,   /* answered at once, whatever is in flight */
     RUNG__ALONE = 1 << 3, /* waits until nothing of the connection is in flight */
     RUNG__BLOCKS = 1 << 4,
-    RUNG__ON_BOARD = 1 << 14, /* alone if its board does not exist: it may be on its way */
+    RUNG__ON_BOARD =
+        1 << 14, /* alone if its board does not exist: its definition may be in flight */
     /* where it may be */
     RUNG__NO_AUTH = 1 << 5,  /* also before AUTH */
     RUNG__NO_MULTI = 1 << 6, /* not in a transaction */
@@ -35,11 +36,11 @@ enum {
     RUNG__MOVABLE = 1 << 10, /* its keys are counted by argument `count_arg` and follow it */
     RUNG__DENYOOM = 1 << 11,
     RUNG__EXEC = 1 << 12,
-    RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
+    RUNG__REMOVES = 1 << 13, /* only an admin may do it to a board with its own rules */
     RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn of the loop */
-    RUNG__KEYED = 1 << 16,   /* that a board is public does not suffice */
+    RUNG__KEYED = 1 << 16,   /* needs a key even for a public board */
     RUNG__PAST = 1 << 18,    /* alone if it names a window: the archive may have to answer */
-    RUNG__BATCH = 1 << 17,   /* may be answered together with others alike (handlers.h) */
+    RUNG__BATCH = 1 << 17,   /* may be answered in a batch (handlers.h) */
 };
 
 typedef enum rung__resp_change_kind {
@@ -51,8 +52,7 @@ typedef enum rung__resp_change_kind {
 /* What `build` makes. */
 typedef struct rung__resp_change {
     rung__resp_change_kind kind; /* CHANGE_KEYS when `build` is called */
-    rung_score_event
-        *score; /* to be filled in; NULL: in a transaction, where all are commands on keys */
+    rung_score_event *score;     /* to fill in; NULL: in a transaction, which has none */
     rung_zcommand keys;
 } rung__resp_change;
 

@@ -11,8 +11,8 @@
  *       put_alike        more of the scores that it was one of
  *
  * Consecutive ZSCORE, ZRANK, ZREVRANK or ZCOUNT of one key, or short pages of it by ZRANGE or ZREVRANGE, are answered
- * together, so that the misses of one hide behind those of the others. Of consecutive changes of one member by one
- * command to one key the first is looked at from all sides, the others only where they may differ. */
+ * together, so that their cache misses overlap. Of consecutive changes of one member by one command to one key the
+ * first is checked completely, the others only where they may differ. */
 #include "front/resp/dispatch.h"
 
 #include "front/resp/arguments.h"
@@ -61,7 +61,7 @@ static void unknown_subcommand(rung__resp_call *call) {
     rung__resp_error_of(call, "ERR unknown subcommand '", sub, after);
 }
 
-/* May a command like this one do the same without being looked at? Not where more than the key counts. */
+/* Is a command of the same name and key permitted as well? Not if more than the key counts. */
 static bool is_allowed_again(const rung__resp_command *c) {
     return c->first_key == 1 && c->last_key == 1 && !c->player_arg && !c->subcommands &&
            !(c->flags & (RUNG__MOVABLE | RUNG__REMOVES));
@@ -101,7 +101,7 @@ static bool names_window(const rung__resp_call *call) {
     return false;
 }
 
-/* Must all that the connection has in flight be answered before this can be looked at? */
+/* Must it wait until nothing of the connection is in flight? */
 static bool is_alone(const rung__resp_call *call) {
     const rung__resp_session *s = call->s;
     uint32_t flags = call->command->flags;
@@ -135,7 +135,7 @@ static bool must_wait(rung__resp_call *call) {
 
 /* ---- one command ---- */
 
-/* At once where nothing is in flight, else in its place. false: not now. */
+/* At once if nothing is in flight, else in its place. false: not now. */
 static bool answer(rung__resp_call *call) {
     if (call->s->pending && !(call->command->flags & RUNG__NOW))
         return rung__resp_ask_later(call);
@@ -187,7 +187,7 @@ static bool execute(rung__resp_call *call) {
     return is_done;
 }
 
-/* What was written from `mark` on is behind requests in flight: it goes in its place. */
+/* What was written from `mark` on follows requests in flight: send it behind their replies. */
 static void move_later(rung__resp_call *call, size_t mark) {
     rung_slice reply = rung_slice_of(call->out->data + mark, call->out->len - mark);
     if (reply.len && !rung__resp_say_later(call->s, reply))
@@ -261,7 +261,7 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
     return count;
 }
 
-/* More of the scores that command `i - 1` was one of; returns how many were put. */
+/* More scores like command `i - 1`; returns how many were put. */
 static uint32_t put_alike(rung__resp_call *call, const rung__resp_parsed *commands, uint32_t i,
                           uint32_t n) {
     uint32_t count = 0;
@@ -275,7 +275,7 @@ static uint32_t put_alike(rung__resp_call *call, const rung__resp_parsed *comman
     return count;
 }
 
-/* Too many in too short a time: as HTTP's 429. */
+/* Over the rate limit: HTTP answers 429. */
 static void throttle(rung__resp_call *call, const rung_access_answer *why) {
     bool is_behind = call->s->pending > 0;
     size_t mark = call->out->len;
@@ -284,7 +284,7 @@ static void throttle(rung__resp_call *call, const rung_access_answer *why) {
         move_later(call, mark);
 }
 
-/* A page can make its reader's browser send HTTP here, with commands in the body. As Redis does, hang up on it. */
+/* A web page can make a browser send HTTP here, with commands in the body. Hang up on it, as Redis does. */
 static bool is_browser(rung_slice word) {
     return rung__resp_is_word(word, "post") || rung__resp_is_word(word, "host:");
 }
@@ -303,7 +303,7 @@ uint32_t rung__resp_dispatch(rung__resp_call *call, const rung__resp_parsed *com
             i++;
             continue;
         }
-        if (!commands[i].is_alike) { /* most pipelines ask the same again */
+        if (!commands[i].is_alike) { /* most pipelines repeat a command */
             c = rung__resp_command_find(&r->commands, argv[0]);
             call->before = (rung__resp_before){0};
         }
@@ -321,7 +321,7 @@ uint32_t rung__resp_dispatch(rung__resp_call *call, const rung__resp_parsed *com
             i += put_alike(call, commands, i, n);
         call->may_spill = true;
         rung__resp_spill(call);
-        if (rung_conn_is_full(s->conn)) /* also by what a long reply spilled itself */
+        if (rung_conn_is_full(s->conn)) /* a long reply may have spilled */
             break;
     }
     return i;

@@ -43,7 +43,7 @@ void rung__resp_answer_ttl(rung__resp_call *call) {
     rung_resp_int(call->out, call->command->is_ms ? ms : (ms + 500) / 1000);
 }
 
-/* A key limited to boards sees those. */
+/* An access key may be limited to some boards. */
 static bool may_see(const rung__resp_call *call, rung_slice name) {
     return rung__resp_has_role(call->s, RUNG_ROLE_READ, name, call->now_ms);
 }
@@ -54,9 +54,9 @@ void rung__resp_answer_dbsize(rung__resp_call *call) {
 
 /* ---- all keys ---- */
 
-enum { STEPS = 16 }; /* of a pattern, in the time of one look at a key */
+enum { STEPS = 16 }; /* of a pattern, which cost as much as looking at one key */
 
-/* Two walks: the count comes before the names. */
+/* Two passes: the reply begins with the count. */
 void rung__resp_answer_keys(rung__resp_call *call) {
     rung_slice name;
     rung_zkey_kind kind;
@@ -105,7 +105,7 @@ void rung__resp_answer_scan(rung__resp_call *call) {
         for (uint32_t i = 0; i < args.count && is_more; i++) {
             is_more = rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind);
             if (!pass && steps / STEPS > rung__resp_work_max(call) / 4)
-                args.count = i + 1; /* enough for one call: the rest is for the next */
+                args.count = i + 1; /* enough for one call */
             if (!is_more || !is_wanted(call, &args, name, kind, &steps))
                 continue;
             count++;

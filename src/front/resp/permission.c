@@ -12,7 +12,7 @@ void rung__resp_forget_who(rung__resp_session *s, int64_t now_ms) {
     rung_access_identify(s->r->access, NONE, rung_conn_peer_key(s->conn), now_ms, &s->who, NULL);
 }
 
-/* Redis's user name has no meaning here but must be one that clients use by default. */
+/* Clients send the user name "default"; there is no other. */
 bool rung__resp_log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     rung__resp_session *s = call->s;
     rung_who who;
@@ -51,7 +51,7 @@ bool rung__resp_is_admin(rung__resp_session *s, int64_t now_ms) {
     return rung__resp_has_role(s, RUNG_ROLE_ADMIN, RUNG_BOARDS_EACH, now_ms);
 }
 
-/* A board with rules of its own is not a server key's to take away. */
+/* Only an admin may delete a board with its own rules. */
 static bool is_ruled(const rung__resp_call *call, rung_slice key) {
     rung_zkey k;
     rung_zkey_open(call->state, key, call->now_ms, &k);
@@ -113,7 +113,7 @@ bool rung__resp_sees_all(const rung__resp_call *call) {
     return !rung_access_sight(call->r->access, &call->s->who, text).ptr;
 }
 
-/* Whoever does not see all is counted for, which takes a walk over all. */
+/* For a key that may not see all, every name is checked. */
 uint64_t rung__resp_count_visible(const rung__resp_call *call) {
     rung_slice name;
     rung_zkey_kind kind;

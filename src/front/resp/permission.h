@@ -5,7 +5,7 @@
 
 #include "front/resp/session.h"
 
-/* Nobody in particular, as on a fresh connection. */
+/* Forget the key, as on a new connection. */
 void rung__resp_forget_who(rung__resp_session *s, int64_t now_ms);
 /* AUTH; false: an error has been written. */
 bool rung__resp_log_in(rung__resp_call *call, rung_slice user, rung_slice secret);
@@ -16,14 +16,14 @@ bool rung__resp_is_stranger(rung__resp_session *s, int64_t now_ms);
 bool rung__resp_is_permitted(rung__resp_call *call);
 /* The same for a role on one board; RUNG_BOARDS_EACH: the role alone. */
 bool rung__resp_has_role(rung__resp_session *s, rung_role role, rung_slice board, int64_t now_ms);
-/* May it take away boards with rules of their own? The state asks again when it applies the commands: a board may get
- * its rules between now and then. */
+/* May it delete boards with their own rules? The state checks again when it applies the commands: a board may get its
+ * rules in between. */
 bool rung__resp_is_admin(rung__resp_session *s, int64_t now_ms);
-/* So many commands were sent; false: too many in too short a time. */
+/* Count `n` commands; false: over the rate limit. */
 bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why);
-/* Does it see every key there is? */
+/* May it see every key? */
 bool rung__resp_sees_all(const rung__resp_call *call);
-/* How many it sees. */
+/* How many it may see. */
 uint64_t rung__resp_count_visible(const rung__resp_call *call);
 
 #endif

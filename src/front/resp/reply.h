@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.h - errors in the words of Redis, keys opened by kind, and replies kept for whoever asks the same again. */
+/* reply.h - errors in the words of Redis, keys opened by kind, and a small cache of replies. */
 #ifndef RUNG_FRONT_RESP_REPLY_H
 #define RUNG_FRONT_RESP_REPLY_H
 
@@ -13,7 +13,7 @@ bool rung__resp_error_syntax(rung__resp_call *call);
 bool rung__resp_error_type(rung__resp_call *call);
 bool rung__resp_error_denied(rung__resp_call *call);
 bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
-/* Too often: `what`, and when to try again. */
+/* Over a rate limit: `what`, and when to retry. */
 bool rung__resp_error_throttled(rung__resp_call *call, const char *what,
                                 const rung_access_answer *why);
 /* What service/submit refused. */
@@ -25,7 +25,7 @@ bool rung__resp_is_fine(rung__resp_call *call, const rung_zkey_result *result);
 /* An array of lines, as HELP answers. Every line ends with a newline. */
 void rung__resp_put_lines(rung__resp_call *call, const char *text);
 
-/* The head of what SCAN and its like answer: a pair of the next cursor and what follows. */
+/* The beginning of a reply to SCAN, SSCAN or ZSCAN: the next cursor, and an array follows. */
 void rung__resp_put_cursor(rung__resp_call *call, uint64_t cursor);
 
 /* Open a key as a sorted set: false when it is a set, and the error has been written. */
@@ -48,8 +48,7 @@ typedef struct rung__resp_cache {
     uint32_t next;
 } rung__resp_cache;
 
-/* false: it has not been asked lately. After writing a reply from `mark` on, keep it; only what depends on the state
- * and on nothing else. */
+/* Send the reply if it is cached. After writing a reply from `mark` on that depends on the state alone, keep it. */
 bool rung__resp_cache_find(rung__resp_call *call);
 void rung__resp_cache_keep(rung__resp_call *call, size_t mark);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: what a connection has in flight in the hub.
  *
- *  1. The hub answers in the order of putting. What follows a request in flight goes through the hub, too, so the replies
- *     of one connection are in order.
+ *  1. The hub answers in the order of putting. What follows a request in flight goes through the hub, too, so that the
+ *     replies of one connection are in order.
  *  2. Questions behind a change are gathered in a script and placed once; more are added until something else is put.
  *  3. Consecutive scores of one member each, by one command to one key, are a group: one request for all of them, which
  *     is answered several times. A score may join while the group has answers to come, whatever was put in between: the
@@ -190,7 +190,7 @@ static rung_slice group_key(const rung__resp_request *q) {
     return rung_slice_of(q->key, q->key_len);
 }
 
-/* Answers need the key: to show the score, and to tell why it was refused. NULL: no memory, the error has been written. */
+/* The key is kept to show the score, or why it was refused. NULL: no memory, and the error has been written. */
 static rung__resp_request *begin_group(rung__resp_call *call, rung_slice key) {
     rung__resp_request *q = rung__resp_request_for(call);
     if (!q)

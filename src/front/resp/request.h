@@ -28,12 +28,12 @@ struct rung__resp_request {
 enum { RUNG__IN_FLIGHT_SLOTS = 1 << 16, RUNG__IN_FLIGHT_WIDE = UINT32_MAX };
 uint32_t rung__resp_in_flight_slot(rung_slice key);
 
-/* ---- for dispatch: from a command to its place in the line. false: not now, try again later ---- */
+/* ---- for dispatch: from a command to its place in the line. false: not now, retry later ---- */
 
 /* Put the score in r->event, which `build` made. Errors are answered. */
 bool rung__resp_put_score(rung__resp_call *call);
-/* The command before was a score that joined a group (call->before.group), and `n` like it follow, their arguments
- * right behind its own: put those that can join, too. Returns how many; the next has to be looked at by itself. */
+/* The previous command was a score that joined a group (call->before.group), and `n` like it follow, their arguments
+ * right behind its own: put those that can join, too. Returns how many; the next one has to be executed by itself. */
 uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n);
 /* Put a command on keys. Errors are answered. */
 bool rung__resp_put_keys(rung__resp_call *call, const rung_zcommand *c);
@@ -64,7 +64,7 @@ rung_status rung__resp_put_packed(rung__resp_request *q, uint32_t count, size_t 
                                   rung_hub_answer *answered, rung_err *err);
 /* A reader of the hub's: answers the request's script. */
 void rung__resp_script_ready(void *ctx);
-/* Put a ZPOP for a session that waits. `answered` is called with whether it was told something. */
+/* Put a ZPOP for a blocked session; rung__resp_pop_answered() will be called. */
 rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *c, uint32_t style,
                                const rung_zcommand *pop);
 

@@ -6,15 +6,14 @@
  *     ...
  *     rung_resp_destroy(resp);          // after the net has stopped and the hub was closed
  *
- * Changes go through the hub; what is asked is answered at once when the connection has no change under way, else in
- * its place among them: replies are those of a Redis that works off one command after the other.
+ * Changes go through the hub. A question is answered at once if the connection has no change in flight, otherwise in
+ * its place among them: replies are those of a Redis that executes one command after the other.
  *
- * Limits and what happens at them: arguments, bytes of one argument and of one command: Redis's protocol error, and the
- * connection closes (before AUTH they are Redis's 10 and 16 KiB); commands under way on one connection: it is not read
- * from; a transaction: EXECABORT; clients that block: an error; replies: the net's output_max, the connection is cut;
- * too slow to show a key or to finish a command: an error, and the connection closes. Idle connections stay, unless
- * they are in a transaction or seven eighths of the connections are taken.
- * Thread: the loop's. */
+ * At the limits: too many arguments, too long an argument or command: Redis's protocol error, and the connection closes
+ * (before AUTH the limits are Redis's 10 and 16 KiB). Too many commands in flight: the connection is not read from. Too
+ * long a transaction: EXECABORT. Too many blocked clients: an error. Too much output: the connection is cut off (the
+ * net's output_max). No key or no complete command in time: an error, and the connection closes. Idle connections stay,
+ * unless they are in a transaction or seven eighths of the connections are taken. Thread: the loop's. */
 #ifndef RUNG_FRONT_RESP_RESP_H
 #define RUNG_FRONT_RESP_RESP_H
 
@@ -39,13 +38,12 @@ typedef struct rung_resp_config {
     uint32_t args_max;          /* arguments of one command; 0: 1,048,576 */
     uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */
-    uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
+    uint32_t pending_max;       /* commands in flight on one connection; 0: 4,096 */
     uint32_t pending_bytes_max; /* and their bytes; 0: 256 KiB */
     uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
     uint64_t work_max;          /* members that one command may look at; 0: 1,000,000 */
     uint32_t auth_ms;           /* until a key is shown, where one is needed; 0: 10 s */
-    uint32_t
-        command_ms; /* from a command's first byte to its last, and a second more for every 64 KiB; 0: 10 s */
+    uint32_t command_ms;        /* to receive a command, and 1 s more for every 64 KiB; 0: 10 s */
     uint32_t idle_ms;    /* between commands: in MULTI, or when connections are short; 0: 75 s */
     uint16_t port;       /* what INFO shows */
     bool is_durable;     /* what INFO and CONFIG GET show: changes are kept in a log */
@@ -60,7 +58,8 @@ void rung_resp_destroy(rung_resp *r); /* NULL is fine */
 const rung_protocol *rung_resp_protocol(void);
 
 typedef struct rung_resp_stats {
-    uint64_t connections, commands, errors /* replies that were errors */, protocol_errors;
+    uint64_t connections, commands, protocol_errors;
+    uint64_t errors;                   /* replies that were errors */
     uint64_t timed_out;                /* connections that were too slow */
     uint32_t open, blocked, in_flight; /* in_flight: changes put and not answered */
     uint64_t work;                     /* members looked at by commands that are heavy */

@@ -70,7 +70,7 @@ static rung_slice member_of(const rung__resp_call *call, uint32_t i) {
 
 /* ---- rows ---- */
 
-/* Most scores are whole, and need no more than their digits. */
+/* Most scores are whole numbers, which are written faster. */
 static inline bool is_whole(const rung_column *column, rung_value value, int64_t *whole_out) {
     double real = value.d;
     if (column->type != RUNG_SCORE_REAL) {
@@ -128,7 +128,7 @@ static void put_answer(rung__resp_call *call, const rung_question *q) {
             rung_resp_int(call->out, q->rows[i].rank);
 }
 
-/* Nobody, or nobody of that name, is ranked. */
+/* The player is not ranked, or the board is empty. */
 static void put_nothing(rung__resp_call *call, const rung_question *q) {
     if (call->style == SHOW_ROWS || call->style == SHOW_RANKS)
         rung_resp_array(call->out, call->style == SHOW_ROWS ? 0 : q->id_count);
@@ -164,11 +164,11 @@ static void ask_archive(rung__resp_call *call, const rung_question *q) {
     rung__resp_session *s = call->s;
     rung_err err = {0};
     if (!call->may_wait) {
-        rung__resp_error(call, "ERR the window has left memory, so that a transaction cannot ask");
+        rung__resp_error(call, "ERR the window is archived: a transaction cannot query it");
         return;
     }
     if (q->id_count > ROWS_MAX) {
-        rung__resp_error(call, "ERR at most 1000 members of a window that has left memory");
+        rung__resp_error(call, "ERR at most 1000 members of an archived window");
         return;
     }
     rung__resp_request *request = rung__resp_request_for(call);
@@ -407,7 +407,7 @@ static void put_outcome_score(rung__resp_call *call, rung_slice key, const rung_
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err) {
     rung_resp_writer *out = call->out;
-    if (st == RUNG_EABSENT) { /* it was deleted meanwhile */
+    if (st == RUNG_EABSENT) { /* deleted in the meantime */
         rung__resp_error(call, no_board);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* script.h - commands kept for later: in their place among the changes, or in a transaction.
  *
- * An item is a head and its bytes: the arguments of a command (each a length and its bytes), a reply that is known
- * already, or nothing, where a change will tell its reply. */
+ * An item is a head and its bytes: the arguments of a command (each a length and its bytes), a known reply, or nothing,
+ * where a change will write its reply. */
 #ifndef RUNG_FRONT_RESP_SCRIPT_H
 #define RUNG_FRONT_RESP_SCRIPT_H
 
@@ -28,7 +28,7 @@ typedef struct rung__resp_item {
     size_t next;      /* where the next item is */
 } rung__resp_item;
 
-/* What a command takes in a script. */
+/* Bytes that a command takes in a script. */
 size_t rung__resp_script_need(const rung_slice *argv, uint32_t argc);
 /* Append; false: no memory. */
 bool rung__resp_script_add(rung__resp_script *script, const rung__resp_command *c,
@@ -40,9 +40,9 @@ void rung__resp_script_free(rung__resp_script *script);
 
 /* The item at `at`, which is before the end. */
 rung__resp_item rung__resp_script_item(const rung__resp_script *script, size_t at);
-/* Let the call be the item's command. false: no memory. Valid until the next one is unpacked. */
+/* Make the item's command that of the call. false: no memory. Valid until the next one is unpacked. */
 bool rung__resp_script_unpack(rung__resp_call *call, const rung__resp_item *item);
-/* Answer what stands from *at on before the next change, or all; *at goes along. */
+/* Answer the items from *at up to the next change, or all, and advance *at. */
 void rung__resp_script_answer(rung__resp_call *call, const rung__resp_script *script, size_t *at);
 
 #endif

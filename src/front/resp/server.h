@@ -23,10 +23,9 @@ struct rung_resp {
     RUNG_LIST(rung__resp_session) stalled;  /* in the order of stalling */
     rung__resp_command_index commands;
     rung_resp_args args;
-    rung_buffer unpacked; /* arguments of a script's command: rung_slice */
-    rung_resp_writer out; /* replies being written, of one session at a time */
-    rung__resp_call
-        gathering; /* of the session whose answers gather in `out`; session NULL: none */
+    rung_buffer unpacked;      /* arguments of a script's command: rung_slice */
+    rung_resp_writer out;      /* replies being written, of one session at a time */
+    rung__resp_call gathering; /* whose answers gather in `out`; s NULL: nobody's */
     rung_hub_after after_answers;
     rung_event event;  /* being built; large */
     char *pack;        /* packed commands of the event being built */

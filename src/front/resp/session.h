@@ -6,7 +6,7 @@
  *     READING --> PAUSED     too much is in flight, or the next command must be alone
  *     READING --> STALLED    the hub has no room, or the turn of the loop no time
  *     READING --> BLOCKED    BZPOPMIN and its like found no member
- *     BLOCKED --> PAUSED     it got one, or its time is over
+ *     BLOCKED --> PAUSED     it got one, or its timeout has passed
  *     PAUSED, STALLED --> READING
  *     any of these --> CLOSING    QUIT, a protocol error, too slow, the server stops, the peer sends no more
  *     any --> GONE                the connection is closed
@@ -57,14 +57,14 @@ struct rung__resp_session {
     uint8_t version; /* 2 or 3 */
     uint8_t name_len;
     char name[RUNG__CLIENT_NAME_MAX];
-    uint32_t share;       /* of the hub's room: whose it is */
+    uint32_t share;       /* for the hub: whose requests these are */
     bool is_silent;       /* CLIENT REPLY OFF */
     bool is_stranger;     /* has not shown a key where one is needed */
     uint64_t stranger_ms; /* since when, in the loop's time */
     uint64_t begun_ms;    /* when the first byte of an unfinished command came; 0: there is none */
     size_t begun_bytes;   /* how much of it has come */
     rung__resp_state state;
-    uint32_t resume_at;          /* PAUSED until so few requests are in flight */
+    uint32_t resume_at;          /* PAUSED until at most so many requests are in flight */
     rung__resp_blocked *blocked; /* while BLOCKED */
     size_t blocked_bytes;
     /* requests */
@@ -86,14 +86,14 @@ static inline rung_hub_sender rung__resp_sender(const rung__resp_session *s, boo
 
 /* The transition. Asserts that it is one of those above. */
 void rung__resp_session_enter(rung__resp_session *s, rung__resp_state to);
-/* PAUSED until so few requests are in flight. */
+/* PAUSED until at most so many requests are in flight. */
 void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);
 /* CLOSING; the connection closes now if nothing is in flight. */
 void rung__resp_session_close(rung__resp_session *s);
-/* Something of the session was answered: read on, close or free it, if that is what it waits for. */
+/* A request was answered: resume, close or free the session if it waits for that. */
 void rung__resp_session_go_on(rung__resp_session *s);
 
-/* How much is read of a session at a time depends on who it is. */
+/* Set what depends on who it is: the limits of its commands, and its share of the hub. */
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
 /* Tell the net what the session keeps: queued commands, scripts, keys watched or waited for. */
 void rung__resp_session_tell_held(const rung__resp_session *s);

@@ -4,8 +4,7 @@
  *  1. A transaction is one event. Its questions are answered between its changes, from the sink; those before the first
  *     change by a reader placed right before it. Nothing can come between the two: both are put in one call.
  *  2. WATCH: the keys' versions are compared when EXEC is put, and no change of them may be in flight then, since the
- *     hub would apply it first. Changes of RESP clients are counted by key; if others are in flight, EXEC waits a
- *     moment. */
+ *     hub would apply it first. Changes of RESP clients are counted by key; while others are in flight, EXEC waits. */
 #include "front/resp/transaction.h"
 
 #include "base/assert.h"
@@ -38,7 +37,7 @@ void rung__resp_transaction_spoil(rung__resp_session *s) {
         s->multi = RUNG__MULTI_SPOILED;
 }
 
-/* Who may not change anything has no use for a long transaction. */
+/* A session that may not change anything needs no long transaction. */
 static bool is_queue_full(const rung__resp_call *call) {
     rung__resp_session *s = call->s;
     size_t need = s->queue.len + rung__resp_script_need(call->argv, call->argc);
@@ -142,7 +141,7 @@ static rung_status make_script(rung__resp_call *call, rung__resp_script *script,
         rung__resp_item item = rung__resp_script_item(&s->queue, at);
         if (!rung__resp_script_unpack(call, &item))
             return RUNG_ENOMEM;
-        if (!rung__resp_is_permitted(call)) /* it might when it was queued */
+        if (!rung__resp_is_permitted(call)) /* it was when it was queued */
             return RUNG_EREFUSED;
         st = add_item(call, script, changes, bytes);
         at = item.next;
@@ -188,7 +187,7 @@ static void told(void *ctx, uint32_t i, const rung_zkey_result *result) {
     rung__resp_call_end(&call);
 }
 
-/* Changes that were not applied are told so, one by one: the header may have gone already. */
+/* Reply an error for each change that was not applied: the header may have been sent already. */
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err) {
     rung__resp_request *q = ctx;
     (void)outcome;
@@ -308,7 +307,7 @@ static bool is_changing(const rung__resp_call *call) {
 
 static void watched_ready(void *ctx);
 
-/* RUNG_OK: EXEC may be put; RUNG_UNCHANGED: it is off; RUNG_PARTIAL: the request will look again. */
+/* RUNG_OK: EXEC may be put; RUNG_UNCHANGED: it must not; RUNG_PARTIAL: the request will look again. */
 static rung_status look_at_watched(const rung__resp_call *call, rung__resp_request *q) {
     if (is_changed(call))
         return RUNG_UNCHANGED;
@@ -381,7 +380,7 @@ static bool is_watched(const rung__resp_session *s, rung_slice key) {
 static bool watch_one(rung__resp_call *call, rung_slice key) {
     rung__resp_session *s = call->s;
     if (key.len > RUNG_NAME_MAX || is_watched(s, key))
-        return true; /* no key has such a name, so none will change */
+        return true; /* no key has such a long name */
     if (s->watched_count == WATCHED_MAX)
         return false;
     rung_zkey k;

@@ -7,9 +7,9 @@
 
 /* Queue a command between MULTI and EXEC. */
 void rung__resp_transaction_queue(rung__resp_call *call);
-/* A command between MULTI and EXEC was wrong. */
+/* A command between MULTI and EXEC was wrong: EXEC will be refused. */
 void rung__resp_transaction_spoil(rung__resp_session *s);
-/* An EXEC that is refused ends the transaction, and says why in the words that were written from `mark` on. */
+/* EXEC was refused by the error written from `mark` on: end the transaction, reply EXECABORT with that reason. */
 void rung__resp_transaction_abort(rung__resp_call *call, size_t mark);
 /* Forget what was queued and what is watched. */
 void rung__resp_transaction_clear(rung__resp_session *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes: from arguments to a command of the log, and from what became of it to a reply. A command is checked here as
- * far as Redis checks it before it looks at the key; the rest is found out when it is applied. */
+/* Changes: from arguments to a command of the log, and from what became of it to a reply. What Redis
+ * checks before it looks at the key is checked here, the rest when the command is applied. */
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
 #include "front/resp/server.h"
@@ -77,7 +77,7 @@ static inline rung_score_event score_of(const rung__resp_call *call, uint32_t fl
                               .types = {RUNG_SCORE_REAL}};
 }
 
-/* Members that share one event are submissions all the same. */
+/* Each member is a submission of its own, although they share an event. */
 static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
                        const rung_zcommand_item *items) {
     rung_access_answer why;
@@ -92,7 +92,7 @@ static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
 
 /* ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...], ZINCRBY key score member
  *
- * One member is a score, which many can be put of at a time; in a transaction it is a command on keys like others. */
+ * One member is a score, and consecutive scores form a group; in a transaction it is a command on keys like others. */
 bool rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
     bool is_incr = call->command->is_incr;
     bool is_plain = is_incr || (call->argc == 4 && rung__resp_is_like_number(call->argv[2]));
@@ -236,7 +236,7 @@ static bool take_timeout(rung__resp_call *call, rung_slice text) {
     double seconds;
     if (!rung__resp_parse_double(text, &seconds))
         return rung__resp_error(call, "ERR timeout is not a float or out of range");
-    if (seconds < 0 || seconds > 9e15) { /* beyond an int64 Redis finds it negative, too */
+    if (seconds < 0 || seconds > 9e15) { /* beyond an int64 it is negative for Redis, too */
         return rung__resp_error(call, "ERR timeout is negative");
     }
     call->timeout_ms = (int64_t)__builtin_ceil(seconds * 1000);
@@ -328,9 +328,9 @@ void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result
 
 /* ---- stores ---- */
 
-/* What a store takes is worked out when it is applied, so it is estimated here, by the keys as they are now. In a
- * transaction a name may by then have the members of keys that were named before: which names may is remembered by
- * their hashes, and how many members that can be. */
+/* The work of a store is estimated from the keys as they are now. Earlier commands of the same transaction may have
+ * moved members to a key by the time it is applied: a Bloom filter remembers such names, and `moved` how many
+ * members. */
 static uint64_t *moved_word(rung_resp *r, rung_slice name, uint64_t *bit) {
     uint64_t hash = rung_hash_keyed(&r->waiters.hash, name.ptr, name.len);
     *bit = (uint64_t)1 << (hash & 63);
@@ -356,8 +356,8 @@ static void note_moved(rung__resp_call *call, rung_slice to, uint64_t fresh) {
     call->r->moved += fresh;
 }
 
-/* Between the estimate and the change another client may have moved a large key to one of these names. It must not
- * count as often as the name is repeated. */
+/* Between the estimate and the change another client may rename a large key to one of these names. So repetitions are
+ * limited. */
 enum { REPEATED_MAX = 4 };
 
 static int compare_names(const void *a, const void *b) {

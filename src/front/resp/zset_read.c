@@ -140,7 +140,7 @@ void rung__resp_answer_zrange(rung__resp_call *call) {
     bool may_keep =
         k.kind == RUNG_ZKEY_ZSET && !k.has_expiry && count >= KEPT_MIN && count <= PIECE;
     bool may_spill = call->may_spill;
-    call->may_spill &= !may_keep; /* what is kept must be there in one piece */
+    call->may_spill &= !may_keep; /* the cache needs the whole reply */
     emit_rows(call, &k, start, count, args.rev, args.with_scores);
     call->may_spill = may_spill;
     if (may_keep)
@@ -154,7 +154,7 @@ void rung__resp_answer_zpop_none(rung__resp_call *call) {
         rung_resp_array(call->out, 0);
 }
 
-/* ---- by chance ---- */
+/* ---- random members ---- */
 
 static void random_rows(rung__resp_call *call, const rung_zkey *k, uint32_t count,
                         bool with_scores) {
@@ -165,8 +165,8 @@ static void random_rows(rung__resp_call *call, const rung_zkey *k, uint32_t coun
     }
 }
 
-/* `count` different ones of all: each is taken with the chance that makes every choice as likely (Knuth's method S)
- * where many are wanted; where few are, in steps by Floyd's method that remembers those chosen. */
+/* `count` different rows, every choice equally likely: many by Knuth's algorithm S, few by Floyd's, which remembers
+ * those chosen. */
 static void choose_rows(rung__resp_call *call, const rung_zkey *k, uint32_t count,
                         bool with_scores) {
     rung_zkey_row row;
@@ -306,7 +306,7 @@ void rung__resp_answer_zscan(rung__resp_call *call) {
 
 /* ---- several questions ---- */
 
-/* By index, and so short that nobody keeps it for others? */
+/* By index, and too short for the cache of replies? */
 static bool parse_short(const rung_slice *argv, rung_range *range) {
     return rung_resp_integer(argv[2], &range->start) && rung_resp_integer(argv[3], &range->stop) &&
            (range->start < 0) == (range->stop < 0) && range->stop - range->start < KEPT_MIN - 1;
@@ -339,7 +339,7 @@ static bool parse_page(const rung_zkey *k, const rung_slice *argv, uint32_t argc
 
 enum { PAGES = 16 };
 
-/* Pages that count in one direction: as many of them as there are, at most PAGES. */
+/* As many pages as count in one direction, at most PAGES. */
 static uint32_t answer_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
                              const rung_slice *const *argvs) {
     page_form forms[PAGES];
@@ -436,7 +436,7 @@ static bool afford_combine(rung__resp_call *call, rung_combine_keys combine, uin
     return true;
 }
 
-/* The same key twice is the same key: who counts members of all need not look at it again. */
+/* A repeated key does not change the number of members that all keys have. */
 static int compare_keys(const void *a, const void *b) {
     const rung_zkey *x = a, *y = b;
     if (x->ladder != y->ladder)
