@@ -133,10 +133,6 @@ static int compare_windows(const void *a, const void *b) {
     return c ? c : x->is_archived - y->is_archived;
 }
 
-static bool is_same_window(const window_item *a, const window_item *b) {
-    return a->kind == b->kind && rung_slice_eq(a->id, b->id);
-}
-
 static bool is_wanted(const rung_call *c, uint32_t kind, int64_t end_ms) {
     const rung_arg *wanted = rung__call_arg(c, "kind"), *before = rung__call_arg(c, "before");
     return (!wanted->given || kind == (uint32_t)wanted->number) &&
@@ -173,7 +169,8 @@ static uint32_t merge(window_item *items, uint32_t count) {
     uint32_t kept = 0;
     qsort(items, count, sizeof *items, compare_windows);
     for (uint32_t i = 0; i < count; i++)
-        if (!kept || !is_same_window(&items[kept - 1], &items[i]))
+        if (!kept || items[kept - 1].kind != items[i].kind ||
+            !rung_slice_eq(items[kept - 1].id, items[i].id))
             items[kept++] = items[i];
     return kept;
 }
@@ -204,11 +201,8 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
     for (uint32_t i = 0; i < end; i++)
         write_window(w, &items[i]);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "next");
-    if (end && (end < count || has_more))
-        rung_json_write_time(w, items[end - 1].end_ms);
-    else
-        rung_json_write_null(w);
+    bool has_next = end && (end < count || has_more);
+    RUNG_JSON_MEMBER(w, "next", time, has_next ? items[end - 1].end_ms : INT64_MAX); /* or null */
     rung__call_answer_seq(c, 200, seq);
 }
 

@@ -69,7 +69,7 @@ void rung_api_ready(rung_call *c) {
 
 /* ---- the clock ---- */
 
-static void answer_clock(rung_call *c) {
+void rung_api_clock(rung_call *c) {
     rung_hub_time t = rung_hub_look_at_time(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "wall", time, t.wall_ms);
@@ -82,10 +82,6 @@ static void answer_clock(rung_call *c) {
     rung__call_answer(c, 200);
 }
 
-void rung_api_clock(rung_call *c) {
-    answer_clock(c);
-}
-
 void rung_api_accept_clock(rung_call *c) {
     rung_slot slots[CLOCK_FIELDS] = {0};
     if (!rung__call_read_body(c, slots))
@@ -95,7 +91,7 @@ void rung_api_accept_clock(rung_call *c) {
         return;
     }
     rung_hub_accept_time(c->api->service.hub);
-    answer_clock(c);
+    rung_api_clock(c);
 }
 
 /* ---- snapshots ---- */
@@ -165,10 +161,6 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
           "The wall clock minus log time: above 0 while it is held, below while log time is ahead.",
           (double)(t.wall_ms - t.log_ms) / 1e3);
     gauge(w, "rung_snapshot_running", "1 while one is being taken.", s.is_snapshotting);
-}
-
-static void write_memory(rung_json_writer *w, const rung_api *api) {
-    rung_hub_stats s = rung_hub_stat(api->service.hub);
     gauge(w, "rung_memory_bytes", "Memory of players, rankings and keys.", (double)s.memory);
     gauge(w, "rung_memory_max_bytes", "Its limit (memory.max); 0: none.", (double)s.memory_max);
     counter(w, "rung_memory_refused_total", "Changes refused because it was full.",
@@ -383,7 +375,6 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_resp(w, api);
     if (api->service.hub) {
         write_hub(w, api);
-        write_memory(w, api);
         write_state(w, api);
     }
     write_archive(w, api);

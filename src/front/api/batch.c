@@ -2,7 +2,7 @@
 /* Many submissions in one request: an array, or NDJSON of any length. Reading, submitting and answering are pipelined,
  * in order and in constant memory:
  *
- *     pieces -> in -> take_next -> put -> [hub] -> answered -> out -> the client
+ *     pieces -> in -> take_paid -> put -> [hub] -> answered -> out -> the client
  *                                  \-> ring: submissions in flight, in order, refused ones among them
  *
  * The ring keeps the order: a line that is refused at once waits in it behind those that the hub has not answered.
@@ -248,10 +248,6 @@ static bool take_item(rung_batch *b, rung_slice *item_out) {
     return true;
 }
 
-static bool take_next(rung_batch *b, rung_slice *text_out) {
-    return b->is_array ? take_item(b, text_out) : take_line(b, text_out);
-}
-
 /* ---- one submission ---- */
 
 static void refuse(rung_batch *b, const rung_problem *p) {
@@ -411,7 +407,7 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
     uint64_t line = b->line;
     bool is_skipping = b->is_skipping;
     rung_access_answer why;
-    while (take_next(b, text_out)) {
+    while (b->is_array ? take_item(b, text_out) : take_line(b, text_out)) {
         if (pay(b, &why) == RUNG_ACCESS_OK)
             return true;
         if (b->is_array) {
@@ -558,12 +554,6 @@ void rung__batch_end_silent(void *ctx) {
         rung_timer_stop(api->config.loop, &api->line_timer);
 }
 
-static void look_for_silent(rung_api *api) {
-    uint64_t often_ms = api->config.line_ms / 8 + 1;
-    if (!api->line_timer.is_running)
-        rung_timer_start(api->config.loop, &api->line_timer, often_ms, often_ms);
-}
-
 static void start_stream(rung_call *c) {
     rung_batch *b = create(c, false);
     if (!b) {
@@ -572,7 +562,9 @@ static void start_stream(rung_call *c) {
     }
     c->is_stream = true;
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
-    look_for_silent(c->api);
+    uint64_t often_ms = c->api->config.line_ms / 8 + 1;
+    if (!c->api->line_timer.is_running)
+        rung_timer_start(c->api->config.loop, &c->api->line_timer, often_ms, often_ms);
     rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);
     rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
 }

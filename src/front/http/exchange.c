@@ -363,6 +363,40 @@ void rung_exchange_set(rung_exchange *x, const char *name, rung_slice value) {
     x->has_encoding |= strcmp(name, "Content-Encoding") == 0;
 }
 
+#define GZIP_BODY_MAX (1u << 20) /* larger ones would block the loop for too long */
+
+static bool open_deflate(rung__gzip *g, int level) {
+    if (g->is_open)
+        return deflateReset(&g->stream) == Z_OK;
+    /* 15 + 16: the largest window, with a gzip head instead of zlib's. */
+    g->is_open =
+        deflateInit2(&g->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    return g->is_open;
+}
+
+/* False: out of memory, too large, or not smaller than the body. `*out` is valid until the next call. */
+static bool pack(rung__gzip *g, int level, rung_slice body, rung_slice *out) {
+    rung_buffer_reset(&g->packed, SIZE_MAX);
+    if (body.len > GZIP_BODY_MAX || !open_deflate(g, level) ||
+        !rung_buffer_reserve(&g->packed, body.len))
+        return false;
+    g->stream.next_in = (Bytef *)(uintptr_t)body.ptr; /* zlib does not write there */
+    g->stream.avail_in = (uInt)body.len;
+    g->stream.next_out = (Bytef *)g->packed.data;
+    g->stream.avail_out = (uInt)body.len;
+    if (deflate(&g->stream, Z_FINISH) != Z_STREAM_END)
+        return false; /* it did not become smaller */
+    *out = rung_slice_of(g->packed.data, body.len - g->stream.avail_out);
+    return true;
+}
+
+void rung__gzip_deinit(rung__gzip *g) {
+    if (g->is_open)
+        deflateEnd(&g->stream);
+    g->is_open = false;
+    rung_buffer_deinit(&g->packed);
+}
+
 static bool is_compressible(const char *type) {
     return strncmp(type, "application/json", 16) == 0 ||
            strncmp(type, "application/problem+json", 24) == 0 || strncmp(type, "text/", 5) == 0 ||
@@ -387,7 +421,7 @@ void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_s
                          !has_no_body(status) && is_compressible(type);
         if (is_varied &&
             rung_list_has(rung_exchange_header(x, "accept-encoding"), RUNG_SLICE("gzip"))) {
-            is_packed = rung__gzip_pack(&x->http->gzip, config->gzip_level, body, &body);
+            is_packed = pack(&x->http->gzip, config->gzip_level, body, &body);
             x->http->stats.gzipped += is_packed;
         }
         decide_final(x, false);

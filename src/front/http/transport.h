@@ -6,8 +6,9 @@
 #include "base/buffer.h"
 #include "codec/http1.h"
 #include "front/http/exchange.h"
-#include "front/http/gzip.h"
 #include "front/http/http.h"
+
+#include <zlib.h>
 
 typedef struct rung__session rung__session;
 
@@ -126,6 +127,13 @@ struct rung__session {
     uint64_t body_last_ms; /* time of its last piece */
 };
 
+/* One deflate stream and one buffer for all answers: reset, not rebuilt. */
+typedef struct rung__gzip {
+    rung_buffer packed; /* the last answer */
+    z_stream stream;
+    bool is_open;
+} rung__gzip;
+
 struct rung_http {
     rung_http_config config;
     rung_loop *loop; /* the net's */
@@ -146,6 +154,7 @@ void rung__session_advance(rung__session *s);
 void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 
 /* exchange.c */
+void rung__gzip_deinit(rung__gzip *g);
 void rung__exchange_go(rung_exchange *x, rung__exchange_state to);
 /* Append to a buffer of the exchange and charge its growth. False: out of memory. */
 bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes);
