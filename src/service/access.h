@@ -48,10 +48,9 @@ typedef struct rung_access rung_access;
 
 typedef enum rung_verdict {
     RUNG_ACCESS_OK = 0,
-    RUNG_ACCESS_UNKNOWN = 401,   /* no key where one is needed, or not a good one */
-    RUNG_ACCESS_FORBIDDEN = 403, /* a good key that may not do this */
-    RUNG_ACCESS_TOO_MANY =
-        429, /* the rate is used up, or too many bad tokens came from this address */
+    RUNG_ACCESS_UNKNOWN,   /* no key where one is needed, or an invalid one */
+    RUNG_ACCESS_FORBIDDEN, /* a valid key without this permission */
+    RUNG_ACCESS_TOO_MANY,  /* rate used up, or too many invalid tokens from this address */
 } rung_verdict;
 
 /* Somebody who has been identified. A plain value, to be kept as long as the access lives; zero is nobody. */

@@ -136,16 +136,29 @@ TEST(the_matrix) {
         int who; /* of texts; -1 none, -2 wrong, -3 token of all, -4 token of race */
         int none, read, server, admin, race, race_server, chess, chess_server, each_server, ban;
     } rows[] = {
-        {-1, 0, 401, 401, 401, 401, 401, 401, 401, 401, 401},
-        {-2, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401},
-        {KEY_EXPIRED, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401},
-        {KEY_READ, 0, 0, 403, 403, 0, 403, 0, 403, 403, 403},
-        {KEY_SERVER, 0, 0, 0, 403, 0, 0, 0, 0, 0, 403},
+        {-1, 0, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN},
+        {-2, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN},
+        {KEY_EXPIRED, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN,
+         RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN, RUNG_ACCESS_UNKNOWN},
+        {KEY_READ, 0, 0, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, 0, RUNG_ACCESS_FORBIDDEN, 0,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN},
+        {KEY_SERVER, 0, 0, 0, RUNG_ACCESS_FORBIDDEN, 0, 0, 0, 0, 0, RUNG_ACCESS_FORBIDDEN},
         {KEY_ADMIN, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-        {KEY_RACE, 0, 0, 403, 403, 0, 0, 403, 403, 0, 403},
-        {KEY_RACE_ADMIN, 0, 0, 403, 403, 0, 0, 403, 403, 0, 403},
-        {-3, 0, 403, 403, 403, 403, 403, 403, 403, 403, 403},
-        {-4, 0, 403, 403, 403, 403, 403, 403, 403, 403, 403},
+        {KEY_RACE, 0, 0, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, 0, 0, RUNG_ACCESS_FORBIDDEN,
+         RUNG_ACCESS_FORBIDDEN, 0, RUNG_ACCESS_FORBIDDEN},
+        {KEY_RACE_ADMIN, 0, 0, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, 0, 0,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, 0, RUNG_ACCESS_FORBIDDEN},
+        {-3, 0, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN},
+        {-4, 0, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN,
+         RUNG_ACCESS_FORBIDDEN, RUNG_ACCESS_FORBIDDEN},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         rung_slice key = rows[i].who >= 0    ? rung_slice_str(texts[rows[i].who])
@@ -181,13 +194,19 @@ TEST(tokens_read_of_their_own_player) {
         CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("ada")), 0);
         CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")), 0);
         CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, NONE, RUNG_SLICE("me")), 0);
-        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("bob")), 403);
-        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("adas")), 403);
-        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("")), 403);
-        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_SERVER, RACE, RUNG_SLICE("ada")), 403);
-        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_ADMIN, NONE, RUNG_SLICE("me")), 403);
+        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("bob")),
+                     RUNG_ACCESS_FORBIDDEN);
+        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("adas")),
+                     RUNG_ACCESS_FORBIDDEN);
+        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("")),
+                     RUNG_ACCESS_FORBIDDEN);
+        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_SERVER, RACE, RUNG_SLICE("ada")),
+                     RUNG_ACCESS_FORBIDDEN);
+        CHECK_EQ_I64(check(a, token(token_ada), RUNG_ROLE_ADMIN, NONE, RUNG_SLICE("me")),
+                     RUNG_ACCESS_FORBIDDEN);
         CHECK_EQ_I64(check(a, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")), 0);
-        CHECK_EQ_I64(check(a, token(token_race), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")), 403);
+        CHECK_EQ_I64(check(a, token(token_race), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")),
+                     RUNG_ACCESS_FORBIDDEN);
     }
     rung_who who;
     CHECK_EQ_I64(know(a, token(token_ada), PEER, NOW, &who, NULL), 0);
@@ -209,9 +228,10 @@ TEST(a_remembered_token_expires) {
     CHECK_EQ_I64(know(a, token(token_ada), PEER, NOW, &kept, NULL), 0);
     CHECK_EQ_I64(know(a, token(token_ada), PEER, last, &who, NULL), 0);
     CHECK_EQ_I64(may(a, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last, NULL), 0);
-    CHECK_EQ_I64(know(a, token(token_ada), PEER, last + 1, &who, NULL), 401);
+    CHECK_EQ_I64(know(a, token(token_ada), PEER, last + 1, &who, NULL), RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(who.role, RUNG_ROLE_NONE);
-    CHECK_EQ_I64(may(a, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last + 1, NULL), 401);
+    CHECK_EQ_I64(may(a, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last + 1, NULL),
+                 RUNG_ACCESS_UNKNOWN);
     rung_access_destroy(a);
     remove_folder();
 }
@@ -225,10 +245,10 @@ TEST(unknown_id_and_wrong_secret_are_one_answer) {
     char wrong[RUNG_KEY_TEXT_MAX];
     snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
     wrong[strlen(wrong) - 5] ^= 1;
-    CHECK_EQ_I64(know(a, rung_slice_str(wrong), PEER, NOW, &who, &first), 401);
+    CHECK_EQ_I64(know(a, rung_slice_str(wrong), PEER, NOW, &who, &first), RUNG_ACCESS_UNKNOWN);
     snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
     wrong[strlen("rung_admin_")] ^= 1;
-    CHECK_EQ_I64(know(a, rung_slice_str(wrong), PEER, NOW, &who, &second), 401);
+    CHECK_EQ_I64(know(a, rung_slice_str(wrong), PEER, NOW, &who, &second), RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_STR(first.message, second.message);
     rung_access_destroy(a);
     remove_folder();
@@ -246,16 +266,19 @@ TEST(revoked_at_the_next_request) {
     CHECK_EQ_I64(may(a, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, NULL), 0);
     revoke_key(rung_keys_at(rung_access_keys(a), KEY_READ)->id);
     CHECK_OK(rung_access_reload(a, false, &err));
-    CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE), 401);
+    CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE),
+                 RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(may(a, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, NULL), 0); /* another one stays */
     CHECK_EQ_I64(may(a, &player, RUNG_ROLE_READ, RACE, RUNG_SLICE("me"), NOW, NULL), 0);
     revoke_key(rung_keys_at(rung_access_keys(a), KEY_SERVER)->id);
     revoke_key(RUNG_SLICE("race"));
     CHECK_OK(rung_access_reload(a, false, &err));
-    CHECK_EQ_I64(may(a, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, &err), 401);
+    CHECK_EQ_I64(may(a, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, &err), RUNG_ACCESS_UNKNOWN);
     CHECK(strstr(err.message, "revoked"));
-    CHECK_EQ_I64(may(a, &player, RUNG_ROLE_READ, RACE, RUNG_SLICE("me"), NOW, &err), 401);
-    CHECK_EQ_I64(check(a, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")), 401);
+    CHECK_EQ_I64(may(a, &player, RUNG_ROLE_READ, RACE, RUNG_SLICE("me"), NOW, &err),
+                 RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")),
+                 RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(may(a, &player, RUNG_ROLE_NONE, NONE, NONE, NOW, &err), 0);
     rung_access_destroy(a);
     remove_folder();
@@ -278,7 +301,8 @@ TEST(revoked_without_a_descriptor_left) {
         count++;
     for (int i = 0; i < 2; i++) { /* and again: the descriptor is kept once more */
         CHECK_OK(rung_access_reload(a, true, &err));
-        CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE), 401);
+        CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE),
+                     RUNG_ACCESS_UNKNOWN);
     }
     while (count)
         close(taken[--count]);
@@ -294,7 +318,7 @@ TEST(a_key_expires_while_it_is_used) {
     rung_who who;
     CHECK_EQ_I64(know(a, rung_slice_str(texts[KEY_EXPIRED]), PEER, NOW - 1, &who, NULL), 0);
     CHECK_EQ_I64(may(a, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW - 1, NULL), 0);
-    CHECK_EQ_I64(may(a, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW, NULL), 401);
+    CHECK_EQ_I64(may(a, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW, NULL), RUNG_ACCESS_UNKNOWN);
     rung_access_destroy(a);
     remove_folder();
 }
@@ -308,20 +332,21 @@ TEST(without_keys_access_is_open_until_there_is_one) {
     rung_err err;
     CHECK(rung_access_is_open(a));
     CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_ADMIN, NONE, NONE), 0);
-    CHECK_EQ_I64(check(a, RUNG_SLICE("rung_admin_x"), RUNG_ROLE_READ, NONE, NONE), 401);
-    CHECK_EQ_I64(check(a, RUNG_SLICE("a.b.c"), RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(a, RUNG_SLICE("rung_admin_x"), RUNG_ROLE_READ, NONE, NONE),
+                 RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, RUNG_SLICE("a.b.c"), RUNG_ROLE_READ, NONE, NONE), RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(know(a, NONE, PEER, NOW, &who, NULL), 0);
     CHECK_EQ_I64(may(a, &who, RUNG_ROLE_ADMIN, RACE, NONE, NOW, NULL), 0);
     mint(KEY_READ, (rung_key){.role = RUNG_ROLE_READ});
     CHECK_OK(rung_access_reload(a, false, &err));
     CHECK(!rung_access_is_open(a));
-    CHECK_EQ_I64(may(a, &who, RUNG_ROLE_READ, RACE, NONE, NOW, NULL), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(may(a, &who, RUNG_ROLE_READ, RACE, NONE, NOW, NULL), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, NONE, NONE), 0);
     revoke_key(rung_keys_at(rung_access_keys(a), 0)->id);
     CHECK_OK(rung_access_reload(a, false, &err));
     CHECK(!rung_access_is_open(a)); /* all are revoked: nobody may, not everybody */
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), RUNG_ACCESS_UNKNOWN);
     rung_access_destroy(a);
     remove_folder();
 }
@@ -339,7 +364,7 @@ TEST(a_file_that_goes_bad_changes_nothing_and_is_told_once) {
     CHECK_STATUS(rung_access_reload(a, false, &err), RUNG_UNCHANGED);
     CHECK_STATUS(rung_access_reload(a, true, &err), RUNG_EABSENT);
     CHECK_EQ_I64(check(a, admin, RUNG_ROLE_ADMIN, NONE, NONE), 0);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), RUNG_ACCESS_UNKNOWN);
     int fd = open(path, O_CREAT | O_WRONLY, 0600);
     CHECK(fd >= 0);
     CHECK_STATUS(rung_access_reload(a, false, &err), RUNG_ECORRUPT);
@@ -387,13 +412,14 @@ TEST(public_boards_are_read_without_a_key) {
     CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RACE, NONE), 0);
     CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, weekly, ada), 0);
     CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), 0);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, CHESS, NONE), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, ada), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_SERVER, RACE, NONE), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH, NONE), 401);
-    CHECK_EQ_I64(check(a, RUNG_SLICE("garbage"), RUNG_ROLE_READ, RACE, NONE), 401);
-    CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_RACE]), RUNG_ROLE_READ, CHESS, NONE), 403);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, CHESS, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE, ada), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_SERVER, RACE, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, RUNG_SLICE("garbage"), RUNG_ROLE_READ, RACE, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, rung_slice_str(texts[KEY_RACE]), RUNG_ROLE_READ, CHESS, NONE),
+                 RUNG_ACCESS_FORBIDDEN);
     rung_access_destroy(a);
     static const char *const bad[] = {",", "a,", "a,,b", " ", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -402,8 +428,8 @@ TEST(public_boards_are_read_without_a_key) {
     }
     config.public_boards = "";
     CHECK_OK(rung_access_create(&config, &a, NULL));
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RACE, NONE), 401);
-    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), 401);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RACE, NONE), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), RUNG_ACCESS_UNKNOWN);
     rung_access_destroy(a);
     remove_folder();
 }
@@ -442,10 +468,10 @@ TEST(showing_a_key_never_gives_less_than_showing_none) {
     CHECK_EQ_I64(know(a, rung_slice_str(texts[KEY_RACE]), PEER, NOW, &race, NULL), 0);
 #define KEYED(who, board, player)                                                                  \
     (int)rung_access_allow(a, &who, &(rung_need){RUNG_ROLE_READ, true, board, player, 0}, NOW, NULL)
-    CHECK_EQ_I64(KEYED(nobody, weekly, bob), 401);
-    CHECK_EQ_I64(KEYED(ada, weekly, bob), 403);
+    CHECK_EQ_I64(KEYED(nobody, weekly, bob), RUNG_ACCESS_UNKNOWN);
+    CHECK_EQ_I64(KEYED(ada, weekly, bob), RUNG_ACCESS_FORBIDDEN);
     CHECK_EQ_I64(KEYED(ada, weekly, me), 0);
-    CHECK_EQ_I64(KEYED(race, weekly, bob), 403);
+    CHECK_EQ_I64(KEYED(race, weekly, bob), RUNG_ACCESS_FORBIDDEN);
     CHECK_EQ_I64(KEYED(race, RACE, bob), 0);
     rung_access_destroy(a);
     remove_folder();
@@ -558,10 +584,10 @@ TEST(bad_keys_are_paid_for) {
     rung_need need = {.role = RUNG_ROLE_READ, .board = RACE, .cost = 1};
     rung_slice bad = RUNG_SLICE("rung_read_x"), good = rung_slice_str(texts[KEY_READ]);
     for (int i = 0; i < 5; i++) {
-        CHECK_EQ_I64(rung_access_enter(a, bad, PEER, &need, NOW, &who, &why), 401);
+        CHECK_EQ_I64(rung_access_enter(a, bad, PEER, &need, NOW, &who, &why), RUNG_ACCESS_UNKNOWN);
         CHECK_EQ_U64(why.rate.limit, 5);
     }
-    CHECK_EQ_I64(rung_access_enter(a, bad, PEER, &need, NOW, &who, &why), 429);
+    CHECK_EQ_I64(rung_access_enter(a, bad, PEER, &need, NOW, &who, &why), RUNG_ACCESS_TOO_MANY);
     CHECK_EQ_U64(why.rate.retry_s, 1);
     CHECK_EQ_I64(rung_access_enter(a, good, PEER, &need, NOW, &who, &why), 0);
     CHECK_EQ_U64(why.rate.remaining, 99);
@@ -600,14 +626,15 @@ TEST(forged_tokens_are_not_verified_without_end) {
     CHECK_EQ_I64(refused, (int64_t)s.unverified);
     CHECK(refused >= 899);
     /* Nobody behind the same address gets in anew for a while, but from elsewhere; then they are remembered. */
-    CHECK_EQ_I64(know(a, token(token_race), PEER, NOW, &who, NULL), 429);
+    CHECK_EQ_I64(know(a, token(token_race), PEER, NOW, &who, NULL), RUNG_ACCESS_TOO_MANY);
     CHECK_EQ_I64(know(a, token(token_race), other, NOW, &who, NULL), 0);
     CHECK_EQ_I64(know(a, token(token_race), PEER, NOW, &who, NULL), 0);
     CHECK_EQ_U64(rung_access_stat(a).verified, 101);
     CHECK_EQ_I64(know(a, token(token_ada), PEER, NOW + 100, &who, NULL), 0);
     /* A token that says itself that it is over costs nothing, and good ones are never charged. */
     for (int i = 0; i < 1000; i++) {
-        CHECK_EQ_I64(know(a, token(token_ada), other, NOW + 700000, &who, NULL), 401);
+        CHECK_EQ_I64(know(a, token(token_ada), other, NOW + 700000, &who, NULL),
+                     RUNG_ACCESS_UNKNOWN);
         CHECK_EQ_I64(know(a, i % 2 ? token(token_ada) : token(token_race), other, NOW, &who, NULL),
                      0);
     }
