@@ -117,23 +117,23 @@ static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count,
     }
 }
 
-/* Everything up to `seq` is applied. Lock held. Returns whether to wake the thread. */
-static bool advance(rung_follower *f, uint64_t seq) {
+/* Everything up to `seq` is applied: wake the thread if it was idle. Lock held on entry; releases it. */
+static void unlock_applied(rung_follower *f, uint64_t seq) {
     bool was_idle = target_seq(f) <= f->cursor_seq;
     f->applied_seq = seq;
     if (f->mark_seq <= f->cursor_seq) {
         f->mark_seq = seq;
         f->mark_ms = monotonic_ms(f);
     }
-    return was_idle && target_seq(f) > f->cursor_seq;
+    bool is_work = was_idle && target_seq(f) > f->cursor_seq;
+    pthread_mutex_unlock(&f->lock);
+    if (is_work)
+        rung_worker_wake(f->worker);
 }
 
 void rung_follower_resume(rung_follower *f, uint64_t seq) {
     pthread_mutex_lock(&f->lock);
-    bool is_work = advance(f, seq);
-    pthread_mutex_unlock(&f->lock);
-    if (is_work)
-        rung_worker_wake(f->worker);
+    unlock_applied(f, seq);
 }
 
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
@@ -142,10 +142,7 @@ void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
         return;
     pthread_mutex_lock(&f->lock);
     ring_add(f, first_seq, count, statuses);
-    bool is_work = advance(f, first_seq + count - 1);
-    pthread_mutex_unlock(&f->lock);
-    if (is_work)
-        rung_worker_wake(f->worker);
+    unlock_applied(f, first_seq + count - 1);
 }
 
 /* The window of event `seq` cannot be kept: archive nothing from there on. Lock held. */

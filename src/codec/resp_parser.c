@@ -29,18 +29,12 @@ void rung_resp_args_reset(rung_resp_args *args) {
 }
 
 static bool args_reserve(rung_resp_args *args, uint32_t more) {
-    if (args->size - args->count >= more)
-        return true;
-    uint32_t size = args->size ? args->size : ARGS_FIRST;
-    while (size - args->count < more)
-        size *= 2;
-    rung_slice *items = rung_alloc_resize(args->alloc, args->items, args->size * sizeof *items,
-                                          size * sizeof *items);
-    if (!items)
-        return false;
-    args->items = items;
-    args->size = size;
-    return true;
+    uint32_t count = args->count + more;
+    rung_slice *items =
+        rung_alloc_array(args->alloc, args->items, &args->size,
+                         count < ARGS_FIRST ? ARGS_FIRST - 1 : count, sizeof *items);
+    args->items = items ? items : args->items;
+    return items;
 }
 
 /* ---- the parser's life ---- */

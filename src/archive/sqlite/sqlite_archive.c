@@ -639,27 +639,18 @@ static void sq_rollback(rung_archive *archive) {
 
 /* ---- questions ---- */
 
-typedef struct cursor {
-    uint64_t seq;
-    int64_t log_time_ms;
-} cursor;
-
-static void read_cursor(use *u, void *out) {
-    *(cursor *)out = (cursor){(uint64_t)int_at(u, 0), is_null_at(u, 1) ? INT64_MIN : int_at(u, 1)};
-}
-
 static rung_status sq_cursor(rung_archive *archive, uint64_t *seq_out, int64_t *log_time_ms_out,
                              rung_err *err) {
-    cursor c;
-    rung_status st = find(start(archive, S_GET_CURSOR, NULL, 0), read_cursor, &c, err);
-    if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
-    if (st < 0)
-        return st;
-    *seq_out = c.seq;
-    if (log_time_ms_out)
-        *log_time_ms_out = c.log_time_ms;
-    return RUNG_OK;
+    use u = start(archive, S_GET_CURSOR, NULL, 0);
+    rung_status st = step(&u, err);
+    if (st == RUNG_OK) {
+        *seq_out = (uint64_t)int_at(&u, 0);
+        if (log_time_ms_out)
+            *log_time_ms_out = is_null_at(&u, 1) ? INT64_MIN : int_at(&u, 1);
+    } else if (st == RUNG_NOT_FOUND) {
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
+    }
+    return finish(&u, st, err);
 }
 
 static rung_status sq_read_begin(rung_archive *archive, rung_err *err) {
