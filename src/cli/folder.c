@@ -6,7 +6,7 @@
 #include "journal/snapshot_file.h"
 #include "journal/verify.h"
 #include "service/applier.h"
-#include "state/image/save.h"
+#include "service/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static ssize_t metered_pread(void *ctx, int file, void *buffer, size_t len, uint
     return got;
 }
 
-/* The other calls of the system's table do not look at their context. */
+/* The other functions of the table ignore their context. */
 void rung_meter_init(rung_meter *m, const char *what) {
     *m = (rung_meter){.fs = *rung_fs_posix(), .what = what};
     m->fs.ctx = m;
@@ -45,7 +45,7 @@ rung_status rung_folder_open(rung_dir *dir, const rung_fs *fs, const char *path,
         rung_file_close(&mark);
         return RUNG_OK;
     }
-    /* A log whose mark is lost is a damaged log, and not none. */
+    /* Segments without a mark are a damaged log. */
     if (st == RUNG_NOT_FOUND) {
         st = rung_log_image_list(&list, rung_alloc_heap(), dir, err);
         if (st >= 0 && list.count == 0)
@@ -77,7 +77,7 @@ rung_status rung_folder_open_empty(rung_dir *dir, const rung_fs *fs, const char 
 }
 
 static void remove_name(void *arg, const char *name) {
-    rung_ignore(rung_dir_unlink(arg, name, NULL), "the failure that led here is the one to tell");
+    rung_ignore(rung_dir_unlink(arg, name, NULL), "the first failure is the one to report");
 }
 
 void rung_folder_clear(const rung_dir *dir) {
@@ -107,8 +107,7 @@ uint64_t rung_folder_size(const rung_dir *dir) {
     return rung_dir_list(dir, add_size, &s, NULL) < 0 ? 0 : s.total;
 }
 
-/* Asking for the lock would tell as well, but could make a server fail that starts in that moment.
- * The kernel lists a lock by the inode of its file. */
+/* From the kernel's list of locks: taking the lock could make a server fail that starts at that moment. */
 static bool is_locked(const struct stat *file) {
     char line[256], inode[32];
     bool found = false;
@@ -137,7 +136,7 @@ long rung_folder_user(const char *path) {
     return strtol(text, NULL, 10);
 }
 
-/* ---- reading beside a writer ---- */
+/* ---- reading while a server writes ---- */
 
 bool rung_folder_wait(int *tries) {
     enum { TRIES_MAX = 10, PAUSE_NS = 20000000 };
@@ -150,7 +149,7 @@ bool rung_folder_wait(int *tries) {
 typedef struct walk {
     rung_status (*each)(void *ctx, const rung_log_record *record);
     void *ctx;
-    uint64_t next; /* all before it have been handed on */
+    uint64_t next; /* the first record not passed on */
     bool is_ended; /* by `each` */
 } walk;
 
@@ -180,48 +179,26 @@ rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, uint64_t to,
     }
 }
 
-/* ---- the state it holds ---- */
-
-typedef struct source {
-    rung_snapshot_reader *reader;
-    rung_err *err;
-} source;
-
-static rung_status next_block(void *ctx, const void **bytes_out, size_t *len_out) {
-    source *s = ctx;
-    return rung_snapshot_reader_next(s->reader, bytes_out, len_out, s->err);
-}
+/* ---- its state ---- */
 
 static void tell_progress(void *ctx, uint64_t done, uint64_t total) {
     rung_progress_show(ctx, "snapshot", done, total);
 }
 
-static rung_status load_one(const rung_dir *dir, const uint8_t *uuid, uint64_t seq,
-                            const rung_state_config *config, rung_progress *progress,
-                            rung_state **state_out, rung_err *err) {
-    source s = {.err = err};
-    rung_save_progress tell = {.tell = tell_progress, .ctx = progress};
-    rung_status st = rung_snapshot_reader_open(dir, config->alloc, uuid, seq, &s.reader, err);
-    if (st != RUNG_OK)
-        return st;
-    st = rung_state_load(config, next_block, &s, &tell, NULL, state_out, err);
-    rung_snapshot_reader_close(s.reader);
-    return st;
-}
-
-/* The newest snapshot that is whole, or the empty state. Whether the log then goes on from it
- * shows when it is read. */
+/* The newest whole snapshot, or the empty state. */
 static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid,
                                const rung_state_config *config, rung_progress *progress,
                                rung_state **state_out, rung_err *err) {
     uint64_t seqs[16];
     size_t count;
+    rung_save_progress tell = {.tell = tell_progress, .ctx = progress};
     rung_status st = rung_snapshot_list(dir, seqs, 16, &count, err);
     if (st < 0)
         return st;
     for (size_t i = 0; i < count; i++) {
-        st = load_one(dir, uuid, seqs[i], config, progress, state_out, err);
-        if (st != RUNG_ECORRUPT && st != RUNG_NOT_FOUND)
+        st = rung_store_load_snapshot(dir, config->alloc, uuid, seqs[i], config, &tell, NULL,
+                                      state_out, err);
+        if (st != RUNG_ECORRUPT)
             return st;
     }
     st = rung_state_create(config, state_out);
@@ -252,8 +229,7 @@ rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_
     rung_status st = load_newest(dir, uuid, config, progress, &state, err);
     if (st < 0)
         return st;
-    rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL),
-                "only a guess at how much there is to do");
+    rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL), "it only estimates the work");
     uint64_t from = rung_state_seq(state);
     replay r = {NULL, progress, from, mark.seq > from ? mark.seq : from, err};
     rung_applier_config applier = {.alloc = config->alloc, .state = state};

@@ -117,25 +117,20 @@ static rung_status check_loaded(const rung_state *state, const rung_snapshot_inf
     return RUNG_OK;
 }
 
-static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state_out,
-                                 rung_err *err) {
-    const rung_dir *dir = rung_segment_log_dir(s->log);
-    rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
+rung_status rung_store_load_snapshot(const rung_dir *dir, const rung_alloc *alloc,
+                                     const uint8_t *uuid, uint64_t seq,
+                                     const rung_state_config *config,
+                                     const rung_save_progress *progress,
+                                     const rung_load_helper *beside, rung_state **state_out,
+                                     rung_err *err) {
     snapshot_source source = {.err = err};
     rung_state *state = NULL;
-    helper thread = {.store = s};
-    rung_load_helper beside = {&thread, begin_help, wait_for_help};
-    bool is_helped =
-        rung_alloc_is_shared(s->config.state.alloc); /* another may be for one thread */
-    rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
-                                               seq, &source.reader, err);
+    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &source.reader, err);
     if (st == RUNG_NOT_FOUND)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is missing", (unsigned long long)seq);
     if (st < 0)
         return st;
-    st = rung_state_load(&s->config.state, next_block, &source,
-                         s->config.progress ? &progress : NULL, is_helped ? &beside : NULL, &state,
-                         err);
+    st = rung_state_load(config, next_block, &source, progress, beside, &state, err);
     if (st == RUNG_OK) {
         rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
         st = check_loaded(state, &info, err);
@@ -147,6 +142,19 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     }
     *state_out = state;
     return RUNG_OK;
+}
+
+static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state_out,
+                                 rung_err *err) {
+    rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
+    helper thread = {.store = s};
+    rung_load_helper beside = {&thread, begin_help, wait_for_help};
+    bool is_helped =
+        rung_alloc_is_shared(s->config.state.alloc); /* another may be for one thread */
+    return rung_store_load_snapshot(rung_segment_log_dir(s->log), s->config.alloc,
+                                    rung_segment_log_uuid(s->log), seq, &s->config.state,
+                                    s->config.progress ? &progress : NULL,
+                                    is_helped ? &beside : NULL, state_out, err);
 }
 
 /* The newest whole snapshot, or the empty state where the log itself reaches back to its

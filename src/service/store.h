@@ -19,6 +19,7 @@
 #include "journal/writer.h"
 #include "service/child.h"
 #include "service/hub_follower.h"
+#include "state/image/save.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -50,6 +51,14 @@ typedef struct rung_store_config {
  * RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is open. */
 RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
                                            rung_state **state_out, rung_err *err);
+
+/* Load a snapshot of a folder and check it against its digest. RUNG_ECORRUPT: it is damaged or missing. */
+RUNG_NODISCARD rung_status rung_store_load_snapshot(const rung_dir *dir, const rung_alloc *alloc,
+                                                    const uint8_t *uuid, uint64_t seq,
+                                                    const rung_state_config *config,
+                                                    const rung_save_progress *progress,
+                                                    const rung_load_helper *beside,
+                                                    rung_state **state_out, rung_err *err);
 
 /* The event that gives the state this memory for ids (0: as it is); false when it has it. */
 bool rung_store_ids_event(const rung_state *state, uint32_t id_capacity, int64_t id_keep_ms,
