@@ -53,9 +53,8 @@ static rung_status refuse(const rung_settings *s, rung_setting_id id, const char
         is_file ? rung_setting_table[id].name : "", expected, (int)(len < 60 ? len : 60), value);
 }
 
-/* ---- values: each parser takes the whole text or nothing ---- */
+/* ---- values ---- */
 
-/* Digits, then one of the units; the factor of the unit that matched. */
 typedef struct unit {
     const char *name;
     uint64_t factor;
@@ -109,7 +108,7 @@ static bool parse_sync(const char *text, uint64_t *ms_out) {
            *ms_out <= 60000;
 }
 
-/* The place of `text` in "text|json"; false when it is not there. */
+/* The index of `text` in "text|json"; false: not there. */
 static bool parse_choice(const char *words, const char *text, uint32_t *place_out) {
     size_t len = strlen(text);
     uint32_t at = 0;
@@ -124,7 +123,7 @@ static bool parse_choice(const char *words, const char *text, uint32_t *place_ou
     }
 }
 
-/* With a port, always: whoever leaves it out may mean another than we do. */
+/* The port is required: a default could surprise. */
 static bool is_address(const char *text) {
     uint64_t port;
     rung_address address;
@@ -143,7 +142,6 @@ static const char *size_text(uint64_t n, char out[32]) {
     return out;
 }
 
-/* May it be left to the server? Then that is the default. */
 static bool is_auto(const rung_setting *row) {
     return strcmp(row->fallback, "auto") == 0;
 }
@@ -247,8 +245,7 @@ static rung_status read_text(rung_settings *s, rung_err *err) {
         return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: a configuration has at most 64 KiB", s->file);
     s->file_text[got] = '\0';
     if (memchr(s->file_text, '\0', got))
-        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: this is no text: it holds a zero byte",
-                         s->file);
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: not text: it contains a zero byte", s->file);
     return RUNG_OK;
 }
 
@@ -261,7 +258,7 @@ static char *trim(char *text) {
     return text;
 }
 
-/* A value without its comment and quotes, in place; NULL: quotes that do not end, or something behind them. */
+/* Remove comment and quotes in place; NULL: the quotes do not end, or text follows them. */
 static char *unquote(char *value) {
     if (*value == '"') {
         char *end = strchr(value + 1, '"');
@@ -347,7 +344,7 @@ static rung_status read_file(rung_settings *s, rung_err *err) {
     return st;
 }
 
-/* ---- what settings must agree on ---- */
+/* ---- settings together ---- */
 
 /* `good` is a word, or a prefix if it ends with a colon. */
 static rung_status check_engine(const rung_settings *s, rung_setting_id id, const char *good,
@@ -407,7 +404,7 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
     return RUNG_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- loading ---- */
 
 rung_status rung_settings_load(rung_settings *s, const rung_settings_sources *from, rung_err *err) {
     char name[RUNG_SETTING_ENV_MAX];

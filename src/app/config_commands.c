@@ -104,7 +104,7 @@ static void show_json(const rung_settings *s) {
     puts("}");
 }
 
-/* Length of "limits" in "limits.body"; 0 where there is no section. */
+/* Length of "limits" in "limits.body"; 0 without a section. */
 static size_t section_len(const char *name) {
     const char *dot = strchr(name, '.');
     return dot ? (size_t)(dot - name) : 0;

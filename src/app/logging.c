@@ -34,7 +34,7 @@ static bool begins(rung_slice text, size_t at, const char *with) {
     return text.len - at >= len && strncasecmp(text.ptr + at, with, len) == 0;
 }
 
-/* If a secret stands at `at`: how many bytes of it are shown, and where it ends. 0 when there is none. */
+/* If a secret starts at `at`: how many bytes of it to show, and where it ends. 0: none. */
 static size_t secret_at(rung_slice text, size_t at, size_t *end_out) {
     static const char *const starts[] = {"Bearer ",      "Basic ",      "rung_read_",
                                          "rung_server_", "rung_admin_", "eyJ"};
@@ -110,7 +110,7 @@ static void print_line(FILE *f, const rung_logger *l, rung_log_level level, cons
     fputs(l->is_json ? "}" : "", f);
 }
 
-/* The length of the line, without its end; 0 when it did not fit. */
+/* The length of the line without its end; 0 if it does not fit. */
 static size_t try_format(const rung_logger *l, rung_log_level level, const char *message,
                          size_t field_count, const rung_log_field *fields, char *out, size_t room) {
     FILE *f = fmemopen(out, room, "w");
@@ -141,5 +141,5 @@ void rung_logger_write(const rung_logger *l, rung_log_level level, const char *m
         return;
     size_t len = rung_logger_format(l, level, message, field_count, fields, line);
     ssize_t done = write(l->fd ? l->fd : STDERR_FILENO, line, len);
-    (void)done; /* where the log cannot be written there is nobody to tell */
+    (void)done; /* nobody to tell */
 }

@@ -29,7 +29,7 @@ static uint64_t read_number(const char *path) {
     return end == text || n == ULLONG_MAX ? 0 : n;
 }
 
-/* Version 2: the group's own limit, and those of all that it is in. */
+/* Version 2: the least limit of the group and its parents. */
 static uint64_t group_limit(void) {
     char line[PATH_MAX], path[PATH_MAX + 64];
     uint64_t limit = 0;
@@ -51,7 +51,6 @@ static uint64_t group_limit(void) {
     return limit;
 }
 
-/* What is left of the address space. */
 static uint64_t space_left(void) {
     struct rlimit space;
     if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)

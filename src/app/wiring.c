@@ -147,7 +147,7 @@ static void on_key_changed(void *ctx, const rung_key *key, bool is_new, rung_sli
              RUNG_LOG_SLICE("by", by));
 }
 
-/* Of so many connections, those kept for health checks and admins; as many again are kept for HTTP. */
+/* Connections reserved for health checks and admins; HTTP gets as many again. */
 static uint32_t reserved_of(uint32_t connections) {
     uint32_t tenth = (connections + 9) / 10;
     return connections < 4 ? 0 : tenth < RESERVED_MAX ? tenth : RESERVED_MAX;

@@ -198,7 +198,7 @@ void rung_ranking_print_title(rung_slice answer) {
         rung_value_print(raw);
     }
     printf("%s: ", rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
-    if (rung_answer_find(answer, "count", &raw)) /* friends: so many of them are in it */
+    if (rung_answer_find(answer, "count", &raw)) /* friends: how many of them have an entry */
         printf("%s of ", rung_answer_amount(raw, text, sizeof text));
     rung_answer_find(answer, "total", &raw);
     rung_answer_amount(raw, text, sizeof text);
@@ -248,7 +248,7 @@ static void add_entry(rung_table *t, rung_slice entry, bool is_marked) {
     else
         rung_table_cell(t, RUNG_COLOR_DIM, "%s", "");
     rung_answer_member(entry, "at", text, sizeof text);
-    text[strcspn(text, ".Z")] = '\0'; /* seconds will do for people */
+    text[strcspn(text, ".Z")] = '\0'; /* without fractions of a second */
     rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
     if (is_marked)
         rung_table_mark(t);

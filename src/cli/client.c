@@ -57,13 +57,13 @@ enum { URL_MAX = 1024, KEY_MAX = 4200 };
 
 struct rung_client {
     CURL *curl;
-    char url[URL_MAX]; /* as given, without a slash at its end */
+    char url[URL_MAX]; /* without a trailing slash */
     char base[URL_MAX];
     const char *socket_path; /* in url; NULL: none */
     char auth[KEY_MAX + 32]; /* the header; empty: no key */
     const char *ca_file;     /* the caller's, or the environment's; NULL: the system's */
-    rung_buffer body;        /* with a NUL behind it */
-    bool is_too_long;        /* the answer, for the body */
+    rung_buffer body;        /* NUL-terminated */
+    bool is_too_long;        /* the answer exceeds the limit */
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -113,7 +113,7 @@ static rung_status take_key(rung_client *c, const char *file, rung_err *err) {
     word[strcspn(word, " \t\r\n")] = '\0';
     for (const char *p = word; *p; p++)
         if (*p < '!' || *p > '~')
-            return RUNG_FAIL(err, RUNG_EINVAL, "the key holds characters that no key has");
+            return RUNG_FAIL(err, RUNG_EINVAL, "the key contains invalid characters");
     if (*word)
         snprintf(c->auth, sizeof c->auth, "Authorization: Bearer %s", word);
     else if (file)
@@ -156,7 +156,7 @@ const char *rung_client_url(const rung_client *c) {
     return c->url;
 }
 
-/* ---- one question ---- */
+/* ---- one request ---- */
 
 static size_t gather(char *bytes, size_t one, size_t len, void *ctx) {
     rung_client *c = ctx;
@@ -183,14 +183,17 @@ static void allow_http_only(CURL *curl) {
 #endif
 }
 
-/* What every request has; the header list is the caller's to free. */
-static struct curl_slist *set_up(rung_client *c, const char *method, const char *url,
-                                 const char *type) {
-    char header[128];
+/* Options of every request. The caller frees the headers. */
+static rung_status set_up(rung_client *c, const char *method, const rung_path *path,
+                          const char *type, struct curl_slist **headers_out, rung_err *err) {
+    char header[128], url[URL_MAX + RUNG_PATH_MAX];
     struct curl_slist *headers = NULL;
+    if (path->is_cut)
+        return RUNG_FAIL(err, RUNG_EINVAL, "a name is too long");
+    snprintf(url, sizeof url, "%s%s", c->base, path->text);
     snprintf(header, sizeof header, "Content-Type: %s", type ? type : "application/json");
     headers = curl_slist_append(headers, header);
-    headers = curl_slist_append(headers, "Expect:"); /* no waiting for 100 Continue */
+    headers = curl_slist_append(headers, "Expect:"); /* do not wait for 100 Continue */
     if (c->auth[0])
         headers = curl_slist_append(headers, c->auth);
     curl_easy_reset(c->curl); /* keeps the connection */
@@ -207,15 +210,9 @@ static struct curl_slist *set_up(rung_client *c, const char *method, const char 
     if (c->ca_file && *c->ca_file)
         curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->ca_file);
     if (c->socket_path || is_loopback(c->base))
-        curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy does not see our own machine */
-    return headers;
-}
-
-static rung_status make_url(const rung_client *c, const rung_path *path,
-                            char url[URL_MAX + RUNG_PATH_MAX], rung_err *err) {
-    if (path->is_cut)
-        return RUNG_FAIL(err, RUNG_EINVAL, "a name is too long");
-    snprintf(url, URL_MAX + RUNG_PATH_MAX, "%s%s", c->base, path->text);
+        curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy cannot reach this machine */
+    c->curl_error[0] = '\0';
+    *headers_out = headers;
     return RUNG_OK;
 }
 
@@ -227,20 +224,17 @@ static rung_status unreached(const rung_client *c, CURLcode code, rung_err *err)
 rung_status rung_client_ask(rung_client *c, const char *method, const rung_path *path,
                             const char *type, rung_slice body, rung_reply *reply_out,
                             rung_err *err) {
-    char url[URL_MAX + RUNG_PATH_MAX];
-    rung_status st = make_url(c, path, url, err);
-    if (st < 0)
-        return st;
+    struct curl_slist *headers;
     rung_buffer_reset(&c->body, RUNG_REPLY_MAX + 1);
     if (gather(NULL, 1, 0, c) == 0 && !c->body.data)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
-    struct curl_slist *headers = set_up(c, method, url, type);
-    c->curl_error[0] = '\0';
+    rung_status st = set_up(c, method, path, type, &headers, err);
+    if (st < 0)
+        return st;
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, gather);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
     curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT,
-                     1L); /* a server that says nothing for a minute is gone */
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* give up after a silent minute */
     curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, 60L);
     if (body.len > 0 || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.len ? body.ptr : "");
@@ -249,7 +243,7 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     CURLcode code = curl_easy_perform(c->curl);
     curl_slist_free_all(headers);
     if (c->is_too_long)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "the answer of %.80s is too long", c->url);
+        return RUNG_FAIL(err, RUNG_ELIMIT, "the answer of %.80s is too large", c->url);
     if (c->body.is_failed)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     if (code != CURLE_OK)
@@ -259,7 +253,7 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     return RUNG_OK;
 }
 
-/* ---- an endless answer ---- */
+/* ---- streams ---- */
 
 typedef struct following {
     rung_client *c;
@@ -296,15 +290,13 @@ static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
 rung_status rung_client_follow(rung_client *c, const rung_path *path,
                                bool (*each)(void *ctx, rung_slice bytes), void *ctx,
                                rung_err *err) {
-    char url[URL_MAX + RUNG_PATH_MAX];
+    struct curl_slist *headers;
     following f = {.c = c, .each = each, .ctx = ctx};
-    rung_status st = make_url(c, path, url, err);
+    rung_status st = set_up(c, "GET", path, NULL, &headers, err);
     if (st < 0)
         return st;
-    struct curl_slist *headers = set_up(c, "GET", url, NULL);
     headers = curl_slist_append(headers, "Accept: text/event-stream");
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
-    c->curl_error[0] = '\0';
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, pass_on);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &f);
     curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);

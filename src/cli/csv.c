@@ -23,79 +23,67 @@ static rung_status fail(const rung_csv *c, const char *what, rung_err *err) {
     return RUNG_FAIL(err, RUNG_EINVAL, "line %llu: %s", (ull)c->line, what);
 }
 
-/* A record being gathered: text of `len` bytes, the current field since `start`. */
-typedef struct gathering {
-    rung_csv *c;
-    size_t len, start;
-    rung_err *err;
-} gathering;
-
-static rung_status put(gathering *g, int byte) {
-    if (g->len == RUNG_CSV_RECORD_MAX)
-        return fail(g->c, "longer than 64 KiB", g->err);
+static rung_status put(rung_csv *c, int byte, rung_err *err) {
+    if (c->len == RUNG_CSV_RECORD_MAX)
+        return fail(c, "longer than 64 KiB", err);
     if (byte == '\0')
-        return fail(g->c, "holds a zero byte: this is no text", g->err);
-    g->c->text[g->len++] = (char)byte;
+        return fail(c, "not text: contains a zero byte", err);
+    c->text[c->len++] = (char)byte;
     return RUNG_OK;
 }
 
-static rung_status end_field(gathering *g) {
-    rung_csv *c = g->c;
+static rung_status end_field(rung_csv *c, rung_err *err) {
     if (c->count == RUNG_CSV_FIELDS_MAX)
-        return fail(c, "more than 64 fields", g->err);
-    c->fields[c->count++] = rung_slice_of(c->text + g->start, g->len - g->start);
-    g->start = g->len;
+        return fail(c, "more than 64 fields", err);
+    c->fields[c->count++] = rung_slice_of(c->text + c->start, c->len - c->start);
+    c->start = c->len;
     return RUNG_OK;
 }
 
-/* Up to the closing quote, which is taken too. */
-static rung_status take_quoted(gathering *g) {
+/* Read up to and including the closing quote. */
+static rung_status take_quoted(rung_csv *c, rung_err *err) {
     for (;;) {
-        int byte = take(g->c);
+        int byte = take(c);
         if (byte == EOF)
-            return fail(g->c, "the quote does not end", g->err);
-        if (byte == '"' && peek(g->c) != '"')
+            return fail(c, "the quote does not end", err);
+        if (byte == '"' && peek(c) != '"')
             break;
         if (byte == '"')
-            take(g->c);
-        rung_status st = put(g, byte);
+            take(c);
+        rung_status st = put(c, byte, err);
         if (st < 0)
             return st;
     }
-    int next = peek(g->c);
+    int next = peek(c);
     if (next != ',' && next != '\n' && next != '\r' && next != EOF)
-        return fail(g->c, "text after a closing quote", g->err);
+        return fail(c, "text after a closing quote", err);
     return RUNG_OK;
 }
 
-static rung_status take_record(gathering *g) {
-    for (;;) {
-        rung_status st = RUNG_OK;
-        int byte = take(g->c);
-        if (byte == '"' && g->len == g->start)
-            st = take_quoted(g);
+static rung_status take_record(rung_csv *c, rung_err *err) {
+    for (rung_status st = RUNG_OK; st >= 0;) {
+        int byte = take(c);
+        if (byte == '"' && c->len == c->start)
+            st = take_quoted(c, err);
         else if (byte == ',')
-            st = end_field(g);
+            st = end_field(c, err);
         else if (byte == '\n' || byte == EOF)
-            return end_field(g);
-        else if (byte == '\r' && (peek(g->c) == '\n' || peek(g->c) == EOF))
-            continue;
-        else
-            st = put(g, byte);
-        if (st < 0)
-            return st;
+            return end_field(c, err);
+        else if (byte != '\r' || (peek(c) != '\n' && peek(c) != EOF))
+            st = put(c, byte, err);
     }
+    return RUNG_EINVAL;
 }
 
-static rung_status take_line(gathering *g) {
-    for (int byte; (byte = take(g->c)) != '\n' && byte != EOF;) {
-        rung_status st = put(g, byte);
+static rung_status take_line(rung_csv *c, rung_err *err) {
+    for (int byte; (byte = take(c)) != '\n' && byte != EOF;) {
+        rung_status st = put(c, byte, err);
         if (st < 0)
             return st;
     }
-    if (g->len > 0 && g->c->text[g->len - 1] == '\r')
-        g->len--;
-    return end_field(g);
+    if (c->len > 0 && c->text[c->len - 1] == '\r')
+        c->len--;
+    return end_field(c, err);
 }
 
 static void skip_mark(rung_csv *c) {
@@ -108,13 +96,13 @@ rung_status rung_csv_next(rung_csv *c, bool is_line, rung_err *err) {
     if (c->offset == 0)
         skip_mark(c);
     for (;;) {
-        gathering g = {.c = c, .err = err};
         c->line = c->lines_read + 1;
         c->count = 0;
+        c->len = c->start = 0;
         if (peek(c) == EOF)
             return ferror(c->in) ? RUNG_FAIL(err, RUNG_EIO, "cannot read the input")
                                  : RUNG_NOT_FOUND;
-        rung_status st = is_line ? take_line(&g) : take_record(&g);
+        rung_status st = is_line ? take_line(c, err) : take_record(c, err);
         if (st < 0)
             return st;
         if (c->count > 1 || c->fields[0].len > 0)

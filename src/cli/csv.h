@@ -22,8 +22,9 @@ typedef struct rung_csv {
     uint64_t line;   /* of the record handed out last, from 1 */
     uint64_t lines_read;
     uint32_t count;
-    rung_slice fields[RUNG_CSV_FIELDS_MAX]; /* until the next record */
+    rung_slice fields[RUNG_CSV_FIELDS_MAX]; /* valid until the next record */
     char text[RUNG_CSV_RECORD_MAX];
+    size_t len, start; /* private: bytes of the text, and where the current field begins */
 } rung_csv;
 
 /* The next record; with `is_line` the next line as one field. RUNG_OK, RUNG_NOT_FOUND at the end, RUNG_EINVAL naming

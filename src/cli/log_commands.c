@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung log verify, cat, repair. The first two read only and may run beside a server. */
+/* rung log verify, cat, repair. The first two only read and can run while a server uses the folder. */
 #include "base/buffer.h"
 #include "cli/command.h"
 #include "cli/event_text.h"
@@ -149,7 +149,7 @@ typedef struct cat {
     const cat_args *args;
     rung_event_kind kind;
     rung_slice board, player;
-    uint64_t strange_count; /* records that are no events */
+    uint64_t strange_count; /* records that are not events */
 } cat;
 
 static bool is_wanted(const cat *c, const rung_event *e) {

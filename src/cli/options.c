@@ -65,8 +65,7 @@ static rung_status take_operand(reading *r, const char *word) {
     return RUNG_FAIL(r->err, RUNG_EINVAL, "\"%.60s\" is one word too many", word);
 }
 
-/* "--name", "--name=value", or "--name" whose value is the next word; `*used_next` tells that it
- * was taken. */
+/* "--name", "--name=value", or "--name" with its value in the next word, which sets `*used_next`. */
 static rung_status take_option(reading *r, const char *word, const char *next, bool *used_next) {
     size_t len = strcspn(word, "=");
     size_t i = 0;

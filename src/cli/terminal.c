@@ -202,6 +202,8 @@ rung_table *rung_table_begin(size_t column_count, const rung_table_column *colum
     rung_table *t = get_or_leave(NULL, 0, sizeof *t);
     *t = (rung_table){.column_count = column_count};
     memcpy(t->columns, columns, column_count * sizeof *columns);
+    for (size_t i = 0; i < column_count; i++)
+        rung_table_cell(t, RUNG_COLOR_DIM, "%s", columns[i].title);
     return t;
 }
 
@@ -245,36 +247,20 @@ static size_t places(const char *text) {
     return n;
 }
 
-static void print_padded(FILE *out, const char *text, size_t width, bool is_right, bool is_last) {
-    int pad = (int)(width - places(text));
-    if (is_right)
-        fprintf(out, "%*s%s", pad, "", text);
-    else
-        fprintf(out, "%s%*s", text, is_last ? 0 : pad, "");
-}
-
 static void print_row(const rung_table *t, size_t row, const size_t *widths, FILE *out) {
     const char *bold = row + 1 == t->marked_row ? rung_terminal_color(out, RUNG_COLOR_BOLD) : "";
     fputs("  ", out);
     for (size_t i = 0; i < t->column_count; i++) {
         const cell *c = &t->cells[row * t->column_count + i];
         const char *color = c->color == RUNG_COLOR_PLAIN ? "" : rung_terminal_color(out, c->color);
-        fprintf(out, "%s%s", bold, color);
-        print_padded(out, c->text, widths[i], t->columns[i].is_number, i + 1 == t->column_count);
+        int pad = (int)(widths[i] - places(c->text));
+        bool is_right = t->columns[i].is_number, is_last = i + 1 == t->column_count;
+        fprintf(out, "%s%s%*s%s%*s", bold, color, is_right ? pad : 0, "", c->text,
+                is_right || is_last ? 0 : pad, "");
         if (*bold || *color)
             fputs(rung_terminal_color(out, RUNG_COLOR_PLAIN), out);
-        fputs(i + 1 < t->column_count ? "  " : "\n", out);
+        fputs(is_last ? "\n" : "  ", out);
     }
-}
-
-static void print_head(const rung_table *t, const size_t *widths, FILE *out) {
-    fprintf(out, "%s  ", rung_terminal_color(out, RUNG_COLOR_DIM));
-    for (size_t i = 0; i < t->column_count; i++) {
-        print_padded(out, t->columns[i].title, widths[i], t->columns[i].is_number,
-                     i + 1 == t->column_count);
-        fputs(i + 1 < t->column_count ? "  " : "", out);
-    }
-    fprintf(out, "%s\n", rung_terminal_color(out, RUNG_COLOR_PLAIN));
 }
 
 /* Bytes from the decimal point on; SIZE_MAX: not a plain number. */
@@ -288,13 +274,13 @@ static size_t fraction_of(const char *text) {
 /* Pad the numbers of a column so that their decimal points align. */
 static void align_points(rung_table *t, size_t column) {
     size_t longest = 0;
-    for (size_t i = column; i < t->cell_count; i += t->column_count) {
+    for (size_t i = column + t->column_count; i < t->cell_count; i += t->column_count) {
         size_t n = fraction_of(t->cells[i].text);
         if (n == SIZE_MAX)
             return;
         longest = n > longest ? n : longest;
     }
-    for (size_t i = column; i < t->cell_count; i += t->column_count) {
+    for (size_t i = column + t->column_count; i < t->cell_count; i += t->column_count) {
         char *text = t->cells[i].text;
         size_t len = strlen(text), add = longest - fraction_of(text);
         if (len + add >= sizeof t->cells[i].text)
@@ -306,7 +292,7 @@ static void align_points(rung_table *t, size_t column) {
 
 void rung_table_drop_empty(rung_table *t, size_t column) {
     size_t kept = 0;
-    for (size_t i = column; i < t->cell_count; i += t->column_count)
+    for (size_t i = column + t->column_count; i < t->cell_count; i += t->column_count)
         if (t->cells[i].text[0])
             return;
     for (size_t i = 0; i < t->cell_count; i++)
@@ -325,19 +311,15 @@ size_t rung_table_print(rung_table *t, FILE *out) {
          i++) /* not the last: no blanks at the end of a line */
         if (t->columns[i].is_number)
             align_points(t, i);
-    for (size_t i = 0; i < t->column_count; i++)
-        widths[i] = places(t->columns[i].title);
     for (size_t i = 0; i < t->cell_count; i++) {
         size_t n = places(t->cells[i].text), *width = &widths[i % t->column_count];
         *width = n > *width ? n : *width;
     }
-    if (out)
-        print_head(t, widths, out);
     for (size_t row = 0; out && row < rows; row++)
         print_row(t, row, widths, out);
     rung_alloc_free(rung_alloc_heap(), t->cells, t->capacity * sizeof(cell));
     rung_alloc_free(rung_alloc_heap(), t, sizeof *t);
-    return rows + 1;
+    return rows;
 }
 
 /* ---- progress ---- */

@@ -17,7 +17,7 @@ size_t rung_base64url_encode(rung_slice bytes, char *text_out) {
     return written;
 }
 
-/* The value of a character; -1: it is none of ours. */
+/* The value of a character; -1: not in the alphabet. */
 static int value_of(char c) {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';

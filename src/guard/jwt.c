@@ -50,7 +50,7 @@ static bool split(rung_slice token, parts *p) {
 
 typedef struct header {
     rung_slice alg, kid, typ; /* ptr NULL: not there */
-    bool is_foreign;          /* asks for something that we do not do */
+    bool is_foreign;          /* asks for a feature that we do not support */
 } header;
 
 static rung_status read_header(rung_json *r, header *h) {
@@ -260,7 +260,7 @@ rung_status rung_jwt_verify(const rung_keys *keys, rung_slice token, int64_t now
     if (read_header(&r, &h) < 0)
         return REFUSE(err, "its header is not valid JSON");
     if (h.is_foreign || (h.typ.ptr && !is_type(h.typ, "jwt") && !is_type(h.typ, "at+jwt")))
-        return REFUSE(err, "its header asks for what is not supported");
+        return REFUSE(err, "its header asks for an unsupported feature");
     const rung_key *key = choose_key(keys, &h, now_ms);
     if (!key)
         return NOT_GENUINE(err);
