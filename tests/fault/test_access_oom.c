@@ -63,7 +63,7 @@ static rung_status work(const rung_alloc *alloc) {
     for (int round = 0; round < 2; round++) {
         CHECK_EQ_I64(check(a, rung_slice_str(text), RUNG_ROLE_ADMIN, NONE), 0);
         CHECK_EQ_I64(check(a, jwt, RUNG_ROLE_READ, RUNG_SLICE("me")), 0);
-        CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE), 401);
+        CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE), RUNG_ACCESS_UNKNOWN);
         if (round == 0)
             st = rung_access_reload(a, true, &err);
         CHECK(st == RUNG_OK || st == RUNG_ENOMEM);
