@@ -1028,6 +1028,14 @@ static rung_status check_wal(sqlite_archive *a, rung_err *err) {
     return st;
 }
 
+/* The WAL may have frames whose sync failed in an earlier run: the page cache shows them, and the disk never got them.
+ * After a power cut everything behind them would be lost. So the WAL is emptied into the file, which writes and syncs
+ * every page, before anything is added. Without space it stays as it is. */
+static rung_status write_again(sqlite_archive *a, rung_err *err) {
+    rung_status st = exec(a, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+    return st == RUNG_ENOSPC ? RUNG_OK : st;
+}
+
 static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_config *c,
                               rung_err *err) {
     int64_t version;
@@ -1044,6 +1052,8 @@ static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_confi
             st = migrate(a, c->log_id, err);
         if (st == RUNG_OK)
             st = adopt_log(a, c->log_id, err);
+        if (st == RUNG_OK)
+            st = write_again(a, err);
     }
     return st == RUNG_OK ? check_log_id(a, c->log_id, err) : st;
 }
