@@ -505,6 +505,12 @@ static void want_fading_page(sim_op *op) {
     op->board = SIM_DECAY;
 }
 
+/* One of the last hours: it may be over and gone from memory. */
+static void want_hour(sim_client *c, sim_op *op) {
+    int64_t hour = c->world->wall_ms / 3600000 - below(c, 4);
+    rung_window_id_format(RUNG_WINDOW_HOUR, hour, op->window_id);
+}
+
 static void want_question(sim_client *c, sim_op *op) {
     static const sim_op_kind kinds[] = {SIM_TOP,    SIM_TOP,    SIM_TOP,
                                         SIM_PLAYER, SIM_PLAYER, SIM_FRIENDS};
@@ -532,12 +538,13 @@ static void want_question(sim_client *c, sim_op *op) {
     if (c->mode == SIM_MODE_RESP)
         return; /* the current window cannot be told from the reply */
     op->window = (uint8_t)below(c, sim_board_windows[op->board]);
+    if (c->world->taste.has_archive && chance(c, 60))
+        op->window = op->board == 2 ? 0 : 1;
     op->style = (uint8_t)below(c, 4);
     if (chance(c, 40))
         op->min_seq = c->seen + (chance(c, 80) ? 0 : below(c, 4));
-    if (op->window && chance(c, c->world->taste.has_archive ? 60 : 25) &&
-        c->world->window_ids[op->window][0])
-        memcpy(op->window_id, c->world->window_ids[op->window], sizeof op->window_id);
+    if (op->window == 1 && chance(c, c->world->taste.has_archive ? 70 : 25))
+        want_hour(c, op);
 }
 
 static void want_key_question(sim_client *c, sim_op *op) {
@@ -577,7 +584,7 @@ static void want_over_http(sim_client *c, sim_op *op) {
     uint32_t board = undefined_board(c), dice = below(c, 100);
     if (board < SIM_BOARDS && dice < 60)
         want_definition(op, board);
-    else if (dice < 45)
+    else if (dice < (c->world->taste.has_archive ? 25 : 45))
         want_submission(c, op);
     else if (dice < 80)
         want_question(c, op);

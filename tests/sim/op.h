@@ -58,8 +58,8 @@ typedef struct sim_op {
     uint8_t client, board, player, other, country, window, style, around, limit, offset, probe;
     bool is_delta, has_country, is_multi, is_resp, is_follow;
     int32_t value;
-    char id[24];        /* of a submission; empty: none */
-    char window_id[24]; /* of a question; empty: the current one */
+    char id[24];                        /* of a submission; empty: none */
+    char window_id[RUNG_WINDOW_ID_MAX]; /* of a question; empty: the current one */
     uint64_t min_seq;
     uint32_t command_count;
     sim_command commands[SIM_COMMANDS_MAX];

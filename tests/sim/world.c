@@ -52,15 +52,9 @@ static void check_key(sim_world *w, const sim_client *c, const sim_flight *f, si
 
 void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
                         int status, const char *text) {
-    (void)text;
+    (void)status, (void)text;
     w->report.answers++;
     check_key(w, c, f, answer);
-    const char *id = f->op->kind == SIM_TOP && status == 200 && answer == SIM_OK
-                         ? sim_fields_get(w->fields, "window_id")
-                         : NULL;
-    if (id && f->op->window && f->op->window < SIM_WINDOWS - 1 &&
-        (!w->window_ids[f->op->window][0] || chance(w, 50))) /* mostly old ones */
-        snprintf(w->window_ids[f->op->window], sizeof w->window_ids[0], "%s", id);
 }
 
 bool sim_world_want_revocation(sim_world *w, sim_op *op) {
@@ -365,22 +359,42 @@ static void settle(sim_world *w) {
     sim_fail(&w->trace, "requests were never answered, or the server never came up");
 }
 
+static void ask_once(sim_world *w, sim_op *op) {
+    sim_client *c = &w->clients[0];
+    op->limit = SIM_PLAYERS;
+    sim_op_set_tag(op);
+    while (!sim_client_ask(c, op)) {
+        if (c->link)
+            sim_client_leave(c, false);
+        sim_client_act(c);
+        settle(w);
+    }
+}
+
+/* The hours that are over, of two boards: the first keeps none of them in memory. */
+static void ask_for_hours(sim_world *w) {
+    static const sim_op_kind kinds[] = {SIM_TOP, SIM_TEAMS, SIM_FRIENDS};
+    for (uint32_t i = 0; w->taste.has_archive && i < 12; i++) {
+        sim_op *op = sim_judge_new_op(&w->judge);
+        op->board = (uint8_t)(i % 4 == 3);
+        op->kind = op->board ? SIM_TOP : kinds[i % 4];
+        op->player = (uint8_t)below(w, SIM_PLAYERS);
+        op->window = 1;
+        op->has_country = op->kind == SIM_TOP && !op->board && below(w, 2);
+        rung_window_id_format(RUNG_WINDOW_HOUR, w->wall_ms / 3600000 - i / 4, op->window_id);
+        ask_once(w, op);
+    }
+}
+
 /* Every ranking once more, so that what was never read is compared, too. */
 static void ask_everything(sim_world *w) {
-    sim_client *c = &w->clients[0];
     for (uint32_t i = 0; i < SIM_BOARDS + SIM_KEYS; i++) {
         sim_op *op = sim_judge_new_op(&w->judge);
         op->kind = i < SIM_BOARDS ? SIM_TOP : SIM_ZTOP;
         op->board = (uint8_t)(i < SIM_BOARDS ? i : i - SIM_BOARDS);
-        op->limit = SIM_PLAYERS;
-        sim_op_set_tag(op);
-        while (!sim_client_ask(c, op)) {
-            if (c->link)
-                sim_client_leave(c, false);
-            sim_client_act(c);
-            settle(w);
-        }
+        ask_once(w, op);
     }
+    ask_for_hours(w);
     settle(w);
 }
 
@@ -411,7 +425,7 @@ static void stop_node(sim_world *w) {
 
 /* ---- a run ---- */
 
-enum { MEMORY_LEAST = 40000 };
+enum { MEMORY_LEAST = 60000 };
 
 static void choose_taste(sim_world *w, const sim_config *config) {
     sim_taste *t = &w->taste;
@@ -428,6 +442,13 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
     t->has_keys = chance(w, 400);
     t->has_archive = chance(w, 400);
+    if (t->has_archive &&
+        chance(w, 700)) { /* longer lives, so that windows are closed and asked for */
+        t->crash = t->crash ? 1 : 0;
+        t->kill = t->kill ? 1 : 0;
+        t->fail = t->fail ? 1 : 0;
+        t->steps += 600;
+    }
     t->id_capacity = chance(w, 300) ? 1 + below(w, 12) : 1000000;
     t->id_keep_ms = chance(w, 200) ? 1000 + below(w, 60000) : 86400000;
     t->memory_max = chance(w, 150) ? MEMORY_LEAST + below(w, MEMORY_LEAST) : 0;
@@ -439,8 +460,7 @@ static void begin(sim_world *w, const sim_config *config) {
     rung_rng_seed(&w->rng, config->seed);
     choose_taste(w, config);
     w->monotonic_us = 5000000;
-    w->wall_ms =
-        INT64_C(1800000000000) + 3600000 - (int64_t)below(w, 30000); /* near an hour's end */
+    w->wall_ms = SIM_BEGIN_MS + 3600000 - (int64_t)below(w, 30000); /* near an hour's end */
     w->fs = malloc(sizeof *w->fs);
     w->fields = malloc(sizeof *w->fields);
     CHECK(w->fs && w->fields);

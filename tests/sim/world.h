@@ -21,6 +21,8 @@
 
 enum { SIM_CLIENTS_MAX = 5 };
 
+#define SIM_BEGIN_MS INT64_C(1800000000000) /* the hour in which every run begins: 2027-01-15T08 */
+
 typedef struct sim_config {
     uint64_t seed;
     uint32_t steps; /* 0: as the seed says */
@@ -67,7 +69,6 @@ struct sim_world {
     sim_judge judge;
     sim_report report;
     bool is_defined[SIM_BOARDS];
-    char window_ids[SIM_WINDOWS][24]; /* seen in answers */
     sim_key keys[SIM_CLIENTS_MAX];
     sim_fields *fields; /* scratch: the last JSON that was read */
 };
