@@ -121,6 +121,7 @@ void sim_judge_claim(sim_judge *j, sim_op *op, sim_answer answer, int status, ui
                                               .hi = hi,
                                               .step = j->trace->step,
                                               .wall_ms = *j->wall_ms,
+                                              .has_archive = j->has_archive,
                                               .text = copy};
 }
 
@@ -547,7 +548,7 @@ static bool is_refusal_met(walk *w, const sim_claim *c) {
     bool is_there = c->op->kind == SIM_FRIENDS
                         ? model_friends(&view, id, 0, 1, &row, &count, &total) == RUNG_OK
                         : c->op->kind != SIM_PLAYER || model_row_of(&view, id, &row);
-    is_there &= !is_elsewhere(w, c) && (!view.closed || w->judge->has_archive);
+    is_there &= !is_elsewhere(w, c) && (!view.closed || c->has_archive);
     model_view_deinit(&view);
     return !is_there || differ(w, "not found, and the model has it");
 }

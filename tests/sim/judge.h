@@ -39,7 +39,7 @@ typedef struct sim_claim {
     uint64_t step;
     int64_t wall_ms; /* when it was heard */
     char *text;
-    bool is_met;
+    bool is_met, has_archive; /* of the server that gave it */
 } sim_claim;
 
 typedef struct sim_judge {
@@ -49,7 +49,7 @@ typedef struct sim_judge {
     sim_claim *claims;
     uint32_t claim_count, claim_room;
     bool has_jumps;   /* the wall clock may have jumped */
-    bool has_archive; /* closed windows can be asked for */
+    bool has_archive; /* closed windows can be asked for, now */
     uint32_t id_capacity;
     int64_t id_keep_ms, *wall_ms;
     sim_op **ops;

@@ -262,9 +262,12 @@ static void net_stopped(void *ctx) {
 static void add_readers(sim_node *n) {
     rung_archive *archive;
     rung_err err = {0};
+    n->world->judge.has_archive = false;
     if (!n->attach)
         return;
     rung_status st = rung_attach_reader(n->attach, &archive, &err);
+    n->world->judge.has_archive =
+        st == RUNG_OK; /* else closed windows are not found in this life */
     if (st != RUNG_OK)
         sim_tell(&n->world->trace, "the archive cannot be asked: %s", err.message);
     while (st == RUNG_OK &&
@@ -376,7 +379,7 @@ static bool set_up(sim_node *n) {
 static void tear_down(sim_node *n) {
     rung_err err = {0};
     rung_api_settle(n->api);
-    rung_status st = rung_hub_close(n->hub, &err);
+    rung_status st = n->close_status = rung_hub_close(n->hub, &err);
     if (st < 0)
         sim_tell(&n->world->trace, "closing failed: %s", err.message);
     n->hub = NULL;
@@ -438,7 +441,8 @@ void sim_node_init(sim_node *n, sim_world *w) {
 void sim_node_start(sim_node *n) {
     CHECK(n->stage == SIM_DOWN && !n->process.task_count);
     n->stage = SIM_OPENING;
-    n->process.is_dead = n->is_fatal = n->is_access_put = false;
+    n->process.is_dead = n->is_fatal = n->is_access_put = n->is_sealed = false;
+    n->close_status = RUNG_OK;
     n->open_status = RUNG_OK;
     n->open_err = (rung_err){0};
     n->lives++;

@@ -28,7 +28,9 @@ typedef struct sim_node {
     sim_stage stage;
     bool is_fatal; /* the log failed, and the process left */
     bool is_access_put;
-    rung_status open_status; /* of the folder, in this life */
+    bool is_sealed;           /* the last life was ended well, with a closed log */
+    rung_status close_status; /* of the hub */
+    rung_status open_status;  /* of the folder, in this life */
     rung_err open_err;
     const rung_state *state; /* from the follower's `begin` on */
     uint64_t applied;        /* the last sequence that could be seen, in any life */

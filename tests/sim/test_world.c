@@ -26,28 +26,29 @@ static sim_report run(uint64_t seed) {
     return report;
 }
 
+/* What is counted, and what it is called. */
+#define COUNTS(X)                                                                                  \
+    X(steps, "steps")                                                                              \
+    X(events, "events")                                                                            \
+    X(answers, "answers")                                                                          \
+    X(closed, "of them on closed windows")                                                         \
+    X(crashes, "power cuts")                                                                       \
+    X(kills, "kills")                                                                              \
+    X(faults, "disk faults")                                                                       \
+    X(snapshots, "snapshots")                                                                      \
+    X(cuts, "cut connections")                                                                     \
+    X(flips, "flipped bits")                                                                       \
+    X(refusals, "of them refused")
+
 static void add(sim_report *sum, const sim_report *r) {
-    sum->steps += r->steps;
-    sum->events += r->events;
-    sum->answers += r->answers;
-    sum->closed += r->closed;
-    sum->crashes += r->crashes;
-    sum->kills += r->kills;
-    sum->faults += r->faults;
-    sum->snapshots += r->snapshots;
-    sum->cuts += r->cuts;
+#define ADD(name, text) sum->name += r->name;
+    COUNTS(ADD)
 }
 
 static void print(const sim_report *r) {
-    printf("%llu steps, %llu events, %llu answers (%llu on closed windows), %llu power cuts, %llu "
-           "kills, %llu disk faults, "
-           "%llu snapshots, "
-           "%llu cut connections\n",
-           (unsigned long long)r->steps, (unsigned long long)r->events,
-           (unsigned long long)r->answers, (unsigned long long)r->closed,
-           (unsigned long long)r->crashes, (unsigned long long)r->kills,
-           (unsigned long long)r->faults, (unsigned long long)r->snapshots,
-           (unsigned long long)r->cuts);
+#define PRINT(name, text) printf("%llu " text "; ", (unsigned long long)r->name);
+    COUNTS(PRINT)
+    printf("\n");
 }
 
 TEST(many_seeds) {

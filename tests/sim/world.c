@@ -160,6 +160,74 @@ static void fill_disk(sim_world *w) {
     sim_tell(&w->trace, "the disk fills up at %llu", (unsigned long long)w->fs->space);
 }
 
+/* ---- damage ---- */
+
+/* The files whose every bit is guarded. Not so the last segment of a run that was killed: damage at its very end cannot
+ * be told from a batch that the power cut tore, which nobody was told of. Nor the archive: SQLite has no checksums, and
+ * looks through its structure only. */
+static bool is_guarded(const sim_world *w, const memfs_name *n) {
+    size_t len = strlen(n->name);
+    if (strcmp(n->name, "high-water") == 0 || strstr(n->name, ".snap"))
+        return true;
+    if (len < 4 || strcmp(n->name + len - 4, ".seg") != 0)
+        return false;
+    for (size_t i = 0; !w->node.is_sealed && i < w->fs->seen.count; i++)
+        if (strstr(w->fs->seen.names[i].name, ".seg") &&
+            strcmp(w->fs->seen.names[i].name, n->name) > 0)
+            return true;
+    return w->node.is_sealed;
+}
+
+/* While the server is down, a bit on its disk changes. One at a time: what was flipped is set right first. */
+static void rot(sim_world *w) {
+    const memfs_name *found[64];
+    uint32_t count = 0;
+    if (w->node.stage != SIM_DOWN || w->is_disk_bad || w->flip.mask)
+        return;
+    for (size_t i = 0; i < w->fs->seen.count && count < 64; i++)
+        if (is_guarded(w, &w->fs->seen.names[i]))
+            found[count++] = &w->fs->seen.names[i];
+    if (!count)
+        return;
+    const memfs_name *n = found[below(w, count)];
+    const memfs_bytes *b = &w->fs->inodes[n->inode].disk;
+    if (!b->size)
+        return;
+    memfs_flip flip = {.inode = n->inode,
+                       .offset =
+                           below(w, (uint32_t)(chance(w, 500) && b->size > 4500 ? 4500 : b->size)),
+                       .mask = (uint8_t)(1 << below(w, 8))};
+    flip.is = b->bytes[flip.offset];
+    if (!rung_memfs_flip(w->fs, &flip))
+        return;
+    w->flip = flip;
+    snprintf(w->flip_file, sizeof w->flip_file, "%s", n->name);
+    w->report.flips++;
+    sim_tell(&w->trace, "a bit of %s flips, at %zu", n->name, flip.offset);
+}
+
+/* The operator puts the right byte back, from a backup. */
+static void mend(sim_world *w) {
+    if (!w->flip.mask)
+        return;
+    sim_tell(&w->trace, "%s is mended%s", w->flip_file,
+             rung_memfs_flip(w->fs, &w->flip) ? "" : ": it has been written since");
+    w->flip.mask = 0;
+}
+
+/* P7: a folder that is damaged is refused with a reason, or it is served as if it were whole. */
+static bool is_refusal_due(sim_world *w) {
+    rung_status st = w->node.open_status;
+    if (!w->flip.mask ||
+        (st != RUNG_ECORRUPT && st != RUNG_EVERSION && st != RUNG_EIO && st != RUNG_ECONFLICT))
+        return false;
+    if (!w->node.open_err.message[0])
+        sim_fail(&w->trace, "P7: a damaged folder was refused without a reason");
+    w->report.refusals++;
+    mend(w);
+    return true;
+}
+
 /* ---- the server ---- */
 
 /* What was visible must be there again, whatever happened in between. */
@@ -188,7 +256,8 @@ static void start_node(sim_world *w) {
 
 /* A folder that does not open is a failure, unless the disk was made to fail. */
 static void check_opening(sim_world *w) {
-    if (w->node.open_status >= 0 || w->is_disk_bad || w->bad_life == w->node.lives)
+    if (w->node.open_status >= 0 || w->is_disk_bad || w->bad_life == w->node.lives ||
+        is_refusal_due(w))
         return;
     sim_fail(&w->trace, "P1: the folder does not open: %s", w->node.open_err.message);
 }
@@ -206,6 +275,7 @@ static void look_after_node(sim_world *w) {
     if (n->stage == SIM_DOWN || n->process.task_count)
         return;
     sim_tell(&w->trace, "the server has stopped");
+    n->is_sealed = n->open_status >= 0 && n->close_status >= 0;
     check_opening(w);
     if (n->process.used)
         sim_fail(&w->trace, "%zu bytes were not given back", n->process.used);
@@ -295,7 +365,7 @@ static void cut(sim_world *w) {
 static void trouble(sim_world *w) {
     const sim_taste *t = &w->taste;
     uint32_t dice = below(w, 1000), at = 0;
-    if (dice < (at += t->crash)) {
+    if (dice < (at += w->node.stage == SIM_OPENING ? t->crash_opening : t->crash)) {
         if (w->node.stage != SIM_DOWN)
             kill_node(w, true);
     } else if (dice < (at += t->kill)) {
@@ -309,6 +379,13 @@ static void trouble(sim_world *w) {
         cut(w);
     } else if (dice < (at += t->jump)) {
         jump(w);
+    } else if (dice < (at += t->stop)) {
+        if (w->node.stage != SIM_SERVING)
+            return;
+        sim_tell(&w->trace, "the server is told to stop");
+        sim_node_stop(&w->node);
+    } else if (dice < (at += t->rot)) {
+        rot(w);
     }
 }
 
@@ -344,6 +421,8 @@ static bool settle_clients(sim_world *w) {
 /* No more trouble: what can happen does, until all requests are answered. */
 static void settle(sim_world *w) {
     heal_disk(w);
+    if (w->node.stage == SIM_DOWN)
+        mend(w);
     sim_tell(&w->trace, "no more trouble");
     for (uint32_t i = 0; i < PATIENCE; i++) {
         w->trace.step++;
@@ -437,6 +516,9 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->fill = chance(w, 300) ? 1 + below(w, 8) : 0;
     t->cut = chance(w, 700) ? 1 + below(w, 20) : 0;
     t->jump = chance(w, 400) ? 1 + below(w, 8) : 0;
+    t->stop = chance(w, 400) ? 1 + below(w, 3) : 0;
+    t->rot = chance(w, 250) ? 30 + below(w, 100) : 0;
+    t->crash_opening = t->crash ? t->crash + below(w, 2) * below(w, 40) : 0;
     t->pause = below(w, 4) * 25;
     t->waiting_max = chance(w, 200) ? 2 + below(w, 8) : 1024;
     t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
@@ -469,7 +551,6 @@ static void begin(sim_world *w, const sim_config *config) {
     attach_disk(w);
     sim_judge_init(&w->judge, &w->trace);
     w->judge.wall_ms = &w->wall_ms;
-    w->judge.has_archive = w->taste.has_archive;
     w->judge.id_capacity = w->taste.id_capacity;
     w->judge.id_keep_ms = w->taste.id_keep_ms;
     w->net = (sim_net){

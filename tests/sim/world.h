@@ -31,7 +31,8 @@ typedef struct sim_config {
 
 typedef struct sim_report {
     uint64_t hash; /* of the whole story */
-    uint64_t steps, events, answers, closed, crashes, kills, faults, snapshots, cuts;
+    uint64_t steps, events, answers, closed, crashes, kills, faults, snapshots, cuts, flips,
+        refusals; /* of a damaged folder */
 } sim_report;
 
 void sim_run(const sim_config *config, sim_report *report);
@@ -39,8 +40,9 @@ void sim_run(const sim_config *config, sim_report *report);
 /* How a seed's run is made: what can happen in it, in parts of a thousand steps. */
 typedef struct sim_taste {
     uint32_t clients, steps;
-    uint32_t crash, kill, fail, fill, cut, jump;
-    uint32_t pause; /* percent of file calls at which a task is put aside */
+    uint32_t crash, kill, fail, fill, cut, jump, stop, rot;
+    uint32_t crash_opening; /* in its place while the server recovers */
+    uint32_t pause;         /* percent of file calls at which a task is put aside */
     bool has_keys, has_archive;
     uint32_t waiting_max;
     uint64_t segment_size, snapshot_every, memory_max;
@@ -63,6 +65,8 @@ struct sim_world {
     rung_memfs *fs;
     bool is_disk_bad;  /* it was made to fail or to fill up, and not healed since */
     uint64_t bad_life; /* the life of the server in which it was healed */
+    memfs_flip flip;   /* damage; mask 0: none */
+    char flip_file[64];
     sim_net net;
     sim_node node;
     sim_client clients[SIM_CLIENTS_MAX];

@@ -677,6 +677,16 @@ void rung_memfs_copy(rung_memfs *world, const rung_memfs *fs) {
     }
 }
 
+bool rung_memfs_flip(rung_memfs *fs, memfs_flip *flip) {
+    memfs_inode *inode = &fs->inodes[flip->inode];
+    if (flip->offset >= inode->disk.size || flip->offset >= inode->seen.size ||
+        inode->disk.bytes[flip->offset] != flip->is || inode->seen.bytes[flip->offset] != flip->is)
+        return false;
+    flip->is ^= flip->mask;
+    inode->disk.bytes[flip->offset] = inode->seen.bytes[flip->offset] = flip->is;
+    return true;
+}
+
 void rung_memfs_kill(rung_memfs *fs) {
     memset(fs->handles, 0, sizeof fs->handles);
 }

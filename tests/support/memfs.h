@@ -112,6 +112,15 @@ void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void
 /* `world` becomes a copy of what processes see now, all of it on disk: a kill without a crash. */
 void rung_memfs_copy(rung_memfs *world, const rung_memfs *fs);
 
+/* Bit rot: the bits of `mask` are other ones, on the disk and in the page cache. A second time they are back, unless
+ * the byte was written meanwhile (`is` is the byte that must be there). False: it is not. */
+typedef struct memfs_flip {
+    int inode;
+    size_t offset;
+    uint8_t mask, is;
+} memfs_flip;
+bool rung_memfs_flip(rung_memfs *fs, memfs_flip *flip);
+
 /* The process that used it is dead: its files are closed, its locks gone. What was not synced still may be, or be lost
  * when the power goes. */
 void rung_memfs_kill(rung_memfs *fs);
