@@ -52,6 +52,18 @@ rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ord
     return NULL;
 }
 
+rung__window *rung__next_window(const rung_state *s, uint32_t *board, uint32_t *window,
+                                rung__board **b_out) {
+    for (; *board < s->board_cap; (*board)++, *window = 0) {
+        rung__board *b = s->boards[*board];
+        if (b && *window < b->window_count) {
+            *b_out = b;
+            return b->windows[(*window)++];
+        }
+    }
+    return NULL;
+}
+
 rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal,
                               rung_window *out) {
     rung_window all = {ordinal, INT64_MAX, INT64_MIN};
@@ -284,9 +296,10 @@ static void window_close(rung_state *s, rung__board *b, rung__window *w) {
 
 static void recompute_next_close(rung_state *s) {
     s->next_close_ms = INT64_MAX;
-    for (uint32_t i = 0; i < s->board_cap; i++)
-        for (uint32_t w = 0; s->boards[i] && w < s->boards[i]->window_count; w++)
-            note_due(s, s->boards[i], s->boards[i]->windows[w]);
+    rung__board *b;
+    uint32_t i = 0, k = 0;
+    for (const rung__window *w; (w = rung__next_window(s, &i, &k, &b));)
+        note_due(s, b, w);
 }
 
 rung_status rung__apply_tick(rung_state *s, const rung_event *e, rung_err *err) {

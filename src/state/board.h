@@ -60,6 +60,9 @@ typedef struct rung__board {
 } rung__board;
 
 rung__board *rung__board_find(const rung_state *s, rung_slice id);
+/* The next window of any board, and its board; NULL at the end. Both positions begin at 0. */
+rung__window *rung__next_window(const rung_state *s, uint32_t *board, uint32_t *window,
+                                rung__board **b_out);
 /* Since level 1 a hundredth of the names is reserved for defined boards: clients that create keys by the million cannot
  * keep an admin from defining a board. */
 bool rung__key_may_be_made(const rung_state *s);

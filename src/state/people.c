@@ -408,19 +408,6 @@ static rung_digest ban_digest(uint32_t player) {
     return rung__fact_digest(RUNG__FACT_BAN, player, 0, NULL, 0);
 }
 
-/* The next window of any board; NULL at the end. Both positions begin at 0. */
-static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t *window,
-                                 rung__board **b_out) {
-    for (; *board < s->board_cap; (*board)++, *window = 0) {
-        rung__board *b = s->boards[*board];
-        if (b && *window < b->window_count) {
-            *b_out = b;
-            return b->windows[(*window)++];
-        }
-    }
-    return NULL;
-}
-
 rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *err) {
     uint32_t player, i = 0, j = 0, ranked = 0;
     rung__board *b;
@@ -429,7 +416,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
         return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     if (rung__sparse_get(&s->bans, player))
         return RUNG_UNCHANGED;
-    for (rung__window *w; (w = next_window(s, &i, &j, &b));)
+    for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         ranked += w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK;
     rung__ban *ban = rung_alloc_zeroed(s->alloc, ban_bytes(ranked));
     if (!ban)
@@ -440,7 +427,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
         return RUNG_ENOMEM;
     }
     i = j = 0;
-    for (rung__window *w; (w = next_window(s, &i, &j, &b));) {
+    for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));) {
         rung_ladder_entry entry;
         if (!w->ladder || rung_ladder_find(w->ladder, player, &entry) != RUNG_OK)
             continue;
@@ -488,7 +475,7 @@ rung_status rung__apply_unban(rung_state *s, const rung_event *event, rung_err *
         return RUNG_UNCHANGED;
     ban_remove(s, player, ban);
     rung_status st = RUNG_OK;
-    for (rung__window *w; st >= 0 && (w = next_window(s, &i, &j, &b));)
+    for (rung__window *w; st >= 0 && (w = rung__next_window(s, &i, &j, &b));)
         for (uint32_t k = 0; k < ban->count; k++) {
             const rung__stashed *e = &ban->entries[k];
             uint32_t values[RUNG__SCOPE_SLOTS];
@@ -644,7 +631,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     rung__board *b;
     if (rung_names_find(s->players, e->erased.player, &player) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
-    for (rung__window *w; (w = next_window(s, &i, &j, &b));)
+    for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);
     rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (ban) {

@@ -721,13 +721,11 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
 
 /* Nobody is banned and ranked at the same time. */
 static void check_unranked(loader *l, uint32_t player) {
-    for (uint32_t i = 0; i < l->s->board_cap; i++) {
-        const rung__board *b = l->s->boards[i];
-        for (uint32_t k = 0; b && k < b->window_count; k++)
-            if (b->windows[k]->ladder &&
-                rung_ladder_find(b->windows[k]->ladder, player, NULL) == RUNG_OK)
-                damaged(l, "a banned player is ranked");
-    }
+    rung__board *b;
+    uint32_t i = 0, k = 0;
+    for (const rung__window *w; (w = rung__next_window(l->s, &i, &k, &b));)
+        if (w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK)
+            damaged(l, "a banned player is ranked");
 }
 
 static void load_ban(loader *l, uint32_t player, uint32_t windows) {

@@ -111,41 +111,24 @@ static void save_attributes(rung__out *o, const rung_state *s) {
 
 /* ---- rankings ---- */
 
-/* Entries in order, column by column. The first word ascends, so it is written as differences. */
+/* The entries of a ranking in order, in pieces: a column for each of `words` key words, the first as differences since
+ * it ascends; then the players. Without words: who is in it. */
 static void save_entries(rung__out *o, const rung_ladder *l, uint32_t words) {
     uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX], last = 0;
-    uint32_t left = rung_ladder_count(l);
-    rung_ladder_cursor c = rung_ladder_seek(l, 0);
-    while (left) {
-        uint32_t n = left < RUNG__COLUMN_MAX ? left : RUNG__COLUMN_MAX;
-        for (uint32_t i = 0; i < n; i++) {
-            rung_ladder_entry e;
-            rung_ladder_next(&c, &e);
-            column[0][i] = e.key[0] - last;
-            last = e.key[0];
-            for (uint32_t k = 1; k < words; k++)
-                column[k][i] = e.key[k];
-            column[words][i] = e.player;
-        }
-        for (uint32_t k = 0; k <= words; k++)
-            rung__out_column(o, column[k], n);
-        rung__meter_add(&o->meter, n);
-        left -= n;
-    }
-}
-
-/* Who is in a ranking, in order. */
-static void save_members(rung__out *o, const rung_ladder *l) {
-    uint64_t players[RUNG__COLUMN_MAX];
     rung_ladder_cursor c = rung_ladder_seek(l, 0);
     for (uint32_t left = rung_ladder_count(l), n; left; left -= n) {
         n = left < RUNG__COLUMN_MAX ? left : RUNG__COLUMN_MAX;
         for (uint32_t i = 0; i < n; i++) {
             rung_ladder_entry e;
             rung_ladder_next(&c, &e);
-            players[i] = e.player;
+            for (uint32_t k = 0; k < words; k++)
+                column[k][i] = e.key[k] - (k ? 0 : last);
+            last = e.key[0];
+            column[words][i] = e.player;
         }
-        rung__out_column(o, players, n);
+        for (uint32_t k = 0; k <= words; k++)
+            rung__out_column(o, column[k], n);
+        rung__meter_add(&o->meter, words ? n : 0); /* members count where they are entries */
     }
 }
 
@@ -157,7 +140,7 @@ static void save_closed_scope(rung__out *o, const rung__scope *scope) {
             continue;
         rung__out_number(o, count);
         rung__out_number(o, value);
-        save_members(o, scope->ladders[value]);
+        save_entries(o, scope->ladders[value], 0);
     }
     rung__out_number(o, 0);
 }
@@ -345,11 +328,10 @@ static void save_ids(rung__out *o, const rung_state *s) {
 
 static uint64_t count_all(const rung_state *s) {
     uint64_t total = (uint64_t)rung_names_span(s->players) + rung__ids_count(s);
-    for (uint32_t i = 0; i < s->board_cap; i++)
-        for (uint32_t k = 0; s->boards[i] && k < s->boards[i]->window_count; k++)
-            total += s->boards[i]->windows[k]->ladder
-                         ? rung_ladder_count(s->boards[i]->windows[k]->ladder)
-                         : 0;
+    rung__board *b;
+    uint32_t i = 0, k = 0;
+    for (const rung__window *w; (w = rung__next_window(s, &i, &k, &b));)
+        total += w->ladder ? rung_ladder_count(w->ladder) : 0;
     return total;
 }
 

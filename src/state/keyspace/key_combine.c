@@ -289,8 +289,9 @@ typedef struct combination {
     rung_aggregate aggregate;
     uint32_t n;
     const rung_zkey *keys;
-    const double *weights;   /* NULL: all 1 */
-    const rung__pair *order; /* the size and index of each key, smallest first */
+    const double *weights; /* NULL: all 1 */
+    const rung__pair
+        *order; /* the size and index of each key; smallest first, of a difference as named */
     uint32_t rows_max;
     rung__pairs *out;
 } combination;
@@ -300,7 +301,7 @@ static double weight_of(const combination *c, uint32_t key) {
 }
 
 /* Keep the members of the group that are in a key (or are not), and aggregate their values. */
-static void keep_members(const combination *c, walk *w, double *values, uint32_t key, bool wanted) {
+static void keep_members(const combination *c, walk *w, uint32_t key, bool wanted) {
     double scores[GROUP];
     bool found[GROUP];
     uint32_t kept = 0;
@@ -309,32 +310,33 @@ static void keep_members(const combination *c, walk *w, double *values, uint32_t
         if (found[i] != wanted)
             continue;
         w->players[kept] = w->players[i];
-        values[kept++] = found[i]
-                             ? aggregate_of(c->aggregate, values[i], weight_of(c, key) * scores[i])
-                             : values[i];
+        w->scores[kept++] =
+            found[i] ? aggregate_of(c->aggregate, w->scores[i], weight_of(c, key) * scores[i])
+                     : w->scores[i];
     }
     w->n = kept;
 }
 
-static rung_status add_group(const combination *c, const walk *w, const double *values) {
+static rung_status add_group(const combination *c, const walk *w) {
     rung_status st = reserve(c->alloc, c->out, w->n, c->rows_max);
     if (st < 0)
         return st;
     for (uint32_t i = 0; i < w->n; i++)
-        c->out->items[c->out->count++] = (rung__pair){values[i], w->players[i]};
+        c->out->items[c->out->count++] = (rung__pair){w->scores[i], w->players[i]};
     return RUNG_OK;
 }
 
-static rung_status intersect(const combination *c) {
+/* The members of the first key that are in all others, or if not `wanted`, in none of them. Only an intersection has
+ * weights. */
+static rung_status filter(const combination *c, bool wanted) {
     walk w;
     walk_begin(&w, &c->keys[c->order[0].player]);
     while (walk_next(&w)) {
-        double values[GROUP];
-        for (uint32_t i = 0; i < w.n; i++)
-            values[i] = weigh(weight_of(c, c->order[0].player), w.scores[i]);
+        for (uint32_t i = 0; wanted && i < w.n; i++)
+            w.scores[i] = weigh(weight_of(c, c->order[0].player), w.scores[i]);
         for (uint32_t k = 1; w.n && k < c->n; k++)
-            keep_members(c, &w, values, c->order[k].player, true);
-        rung_status st = add_group(c, &w, values);
+            keep_members(c, &w, c->order[k].player, wanted);
+        rung_status st = add_group(c, &w);
         if (st < 0)
             return st;
     }
@@ -362,7 +364,7 @@ static rung_status subtract_gathered(const combination *c) {
             w.scores[kept++] = w.scores[i];
         }
         w.n = kept;
-        st = add_group(c, &w, w.scores);
+        st = add_group(c, &w);
     }
     rung_numbermap_deinit(&others, c->alloc);
     return st;
@@ -376,20 +378,9 @@ static bool is_gathered_cheaper(const rung_zkey_sizes *sizes) {
 
 static rung_status subtract(const combination *c) {
     rung_zkey_sizes sizes = {0};
-    walk w;
     for (uint32_t i = 0; i < c->n; i++)
         rung_zkey_sizes_add(&sizes, c->keys[i].count);
-    if (is_gathered_cheaper(&sizes))
-        return subtract_gathered(c);
-    walk_begin(&w, &c->keys[0]);
-    while (walk_next(&w)) {
-        for (uint32_t k = 1; w.n && k < c->n; k++)
-            keep_members(c, &w, w.scores, k, false);
-        rung_status st = add_group(c, &w, w.scores);
-        if (st < 0)
-            return st;
-    }
-    return RUNG_OK;
+    return is_gathered_cheaper(&sizes) ? subtract_gathered(c) : filter(c, false);
 }
 
 /* Add one member of one key to the union. `places` has the index of each among the pairs. */
@@ -434,10 +425,11 @@ rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combi
         return RUNG_ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         order[i] = (rung__pair){keys[i].count, i};
-    sort_by_merging(NULL, order, order + n, n);
+    if (combine != RUNG_KEYS_DIFF)
+        sort_by_merging(NULL, order, order + n, n);
     combination c = {alloc, aggregate, n, keys, weights, order, rows_max, out};
     rung_status st = combine == RUNG_KEYS_UNION   ? unite(&c)
-                     : combine == RUNG_KEYS_INTER ? intersect(&c)
+                     : combine == RUNG_KEYS_INTER ? filter(&c, true)
                                                   : subtract(&c);
     rung_alloc_free(alloc, order, bytes);
     if (st < 0)
@@ -506,7 +498,7 @@ uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t 
     while (walk_next(&w) && (!limit || count < limit)) {
         for (uint32_t k = 0; w.n && k < n; k++)
             if (k != smallest)
-                keep_members(&c, &w, w.scores, k, true);
+                keep_members(&c, &w, k, true);
         count += w.n;
     }
     return limit && count > limit ? limit : count;
