@@ -10,8 +10,7 @@ static bool do_commands_grow(rung_slice packed) {
     return false;
 }
 
-/* Does the event as a rule make the state larger? What removes something, or only says that time has passed, must
- * always get through: it is the way out. */
+/* Does the event usually make the state larger? Removals and ticks must always be accepted: they free memory. */
 static bool does_grow(const rung_state *state, const rung_event *event) {
     const rung_board_def *def;
     switch (event->kind) {
@@ -21,7 +20,7 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_WINDOW_OPENED:
         return true;
-    case RUNG_EVENT_BOARD_DEFINED: /* of one that is there: perhaps to rank by less */
+    case RUNG_EVENT_BOARD_DEFINED: /* a redefinition may make it smaller */
         return rung_state_board(state, event->defined.board, &def) != RUNG_OK;
     case RUNG_EVENT_KEYS:
         return do_commands_grow(event->keys.packed);

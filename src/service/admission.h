@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.h - what the commit line asks of a change before it is logged, beyond its being valid.
+/* admission.h - checks by this server's settings before a valid change is logged.
  *
- * Settings of one server do not belong into the state machine: a log must give the same state whoever reads it. So they
- * are asked here, and what they refuse never reaches the log. Pure; any thread. */
+ * They are not part of the state machine, since a log must give the same state on every server. Pure; any thread. */
 #ifndef RUNG_SERVICE_ADMISSION_H
 #define RUNG_SERVICE_ADMISSION_H
 
@@ -11,8 +10,8 @@
 
 #define RUNG_AT_AHEAD_DEFAULT_MS INT64_C(60000)
 
-/* RUNG_OK, or RUNG_EFUTURE for a valid submission whose `at` is more than ahead_ms (0: the default) after now: the
- * event's time or, if later, the state's. Every window far ahead stays open until its time has come. */
+/* RUNG_OK, or RUNG_EFUTURE for a submission whose `at` is more than ahead_ms (0: the default) after the later of the
+ * event's and the state's time. A window that far ahead would stay open until then. */
 static inline rung_status rung_admit(const rung_event *event, const rung_state *state,
                                      int64_t ahead_ms, rung_err *err) {
     if (event->kind != RUNG_EVENT_SCORE || !event->score.has_at)
@@ -26,9 +25,9 @@ static inline rung_status rung_admit(const rung_event *event, const rung_state *
                            (long long)ahead_ms);
 }
 
-/* The memory that a state may take. */
+/* A limit for the state's memory. */
 typedef struct rung_memory_limit {
-    const rung_alloc_meter *meter; /* what it takes */
+    const rung_alloc_meter *meter; /* the state's */
     uint64_t max;                  /* 0: no limit */
     uint64_t refused;
 } rung_memory_limit;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group gathers decoded scores until it is full, or the next event cannot join it; then it is applied as one.
+/* Decoded scores form a group until it is full or the next event cannot join. Then the group is applied.
  *
  * Invariants:
  *   A1  A group is up to GROUP scores of one UTC hour, or one event of another kind: only such an event can remove
- *       what an answer names, and the follower hears of every new hour before its first event is applied.
- *   A2  Applied, then told to the follower, then answered. */
+ *       what an answer names, and the follower is told of a new hour before its first event is applied.
+ *   A2  Apply, then tell the follower, then answer. */
 #include "service/applier.h"
 
 enum {
-    GROUP = 256, /* many times what the state looks ahead, small enough for the second cache */
+    GROUP = 256, /* many times the state's look-ahead, and fits L2 */
     HOUR_MS = 3600000,
     NO_HOUR = -1
 };
 
 struct rung_applier {
     rung_applier_config config;
-    int64_t hour;         /* of the last event; NO_HOUR: there was none */
+    int64_t hour;         /* of the last event */
     rung_zkey_sink *sink; /* while an event with one is applied */
     void *sink_ctx;
     /* The group. */
@@ -47,7 +47,7 @@ void rung_applier_destroy(rung_applier *a) {
         rung_alloc_free(a->config.alloc, a, sizeof *a);
 }
 
-/* Events have times after 1900 (model/civil.h): counted from there no hour is negative. */
+/* Never negative: event times are after 1900 (model/civil.h). */
 static int64_t hour_of(const rung_event *e) {
     return (e->ts_ms - RUNG_TIME_MS_MIN) / HOUR_MS;
 }
@@ -62,7 +62,7 @@ static void look_at_the_clock(rung_applier *a, const rung_event *next) {
         f->before(f->ctx, a->config.state, next->ts_ms);
 }
 
-/* How many were tried. One event has nothing to look ahead to. */
+/* Returns how many were tried. A single event gains nothing from the look-ahead. */
 static uint32_t apply_events(rung_applier *a, uint32_t count) {
     rung_state *s = a->config.state;
     if (count > 1)
@@ -104,7 +104,7 @@ static bool may_join(const rung_applier *a, const rung_event *e) {
                              (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
 }
 
-/* Decode again for the reason, once those before it are applied. Never inlined, as it is rare. */
+/* Apply the events before it, then decode again for the reason. Rare, so not inlined. */
 __attribute__((noinline)) static rung_status refuse(rung_applier *a, rung_slice payload,
                                                     rung_err *err) {
     rung_err why = {0};

@@ -28,8 +28,8 @@
 typedef struct rung_applier
     rung_applier; /* heap object; whoever created it calls rung_applier_destroy() */
 
-/* The answer to an event that was applied, in the order in which they were added. `err` is set when `st` is negative;
- * slices in `outcome` are valid during the call. Must not use the applier. */
+/* The answer to an applied event, in the order of adding. `err` is set if `st` is negative; slices in `outcome` are
+ * valid during the call. Must not use the applier. */
 typedef void rung_applier_answer(void *ctx, rung_status st, const rung_outcome *outcome,
                                  const rung_err *err);
 
@@ -37,7 +37,7 @@ typedef struct rung_applier_config {
     const rung_alloc *alloc;
     rung_state *state;                 /* borrowed; nobody else changes it */
     const rung_hub_follower *follower; /* borrowed; NULL: none */
-    rung_applier_answer *answer;       /* NULL: nobody asks */
+    rung_applier_answer *answer;       /* may be NULL */
     void *ctx;                         /* for answer */
 } rung_applier_config;
 
@@ -46,19 +46,19 @@ RUNG_NODISCARD rung_status rung_applier_create(const rung_applier_config *config
                                                rung_applier **applier_out, rung_err *err);
 void rung_applier_destroy(rung_applier *a); /* accepts NULL */
 
-/* Add an event that this process encoded; rung_event_encode() has checked it. `is_brief` is that of the encoded score.
- * The bytes stay until it is applied. After RUNG_OK it will be, by a later call at the latest by finish; the state's
- * refusal is an answer like another. Otherwise what was added before is applied, up to an event for which there is no
- * memory (RUNG_ENOMEM), and this one is not: RUNG_ECORRUPT or RUNG_EVERSION when its bytes are no event. */
+/* Add an event that this process encoded, so it is not validated again. `is_brief` is that of the encoded score. The
+ * bytes must stay until the event is applied, at finish or before. RUNG_OK, also if the state will refuse it.
+ * Otherwise the events added before are applied and this one is not: RUNG_ECORRUPT or RUNG_EVERSION: not an event;
+ * RUNG_ENOMEM: out of memory at one of those before. */
 RUNG_NODISCARD rung_status rung_applier_add(rung_applier *a, rung_slice payload, bool is_brief,
                                             rung_err *err);
 
-/* The same for a record that somebody else may have written: it is checked. RUNG_ECORRUPT also when its sequence is
- * not the next; RUNG_EVERSION also for a record of another type. */
+/* The same for a record that another process may have written: it is validated. RUNG_ECORRUPT also if its sequence is
+ * not the next one; RUNG_EVERSION also for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record,
                                                    rung_err *err);
 
-/* Apply what was added. RUNG_OK or RUNG_ENOMEM: those before the failed one are applied, the others are dropped. */
+/* Apply what was added. RUNG_ENOMEM: the failed event and those after it are dropped. */
 RUNG_NODISCARD rung_status rung_applier_finish(rung_applier *a, rung_err *err);
 
 /* Apply one event of kind RUNG_EVENT_KEYS now: `sink` is called with `ctx` for every command as it takes effect,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranking a question is about, and its rows. Rows of the archive are made in another thread (fill_*), from a copy
- * of the question with room of its own. */
+/* Selects the ranking of a question and reads its rows. Rows of the archive are read in another thread (fill_*), into a
+ * copy of the question. */
 #include "service/ask.h"
 
 #include "model/calendar.h"
@@ -22,7 +22,7 @@ uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
 
 /* ---- which window of the archive ---- */
 
-/* Is there such a ranking on the board as it is today? What it no longer ranks by is gone, here as in memory. */
+/* Does the board, as defined now, have such a ranking? If not, archived ones are not shown either. */
 static rung_status check_ranking(const rung_query *q, const rung_board_def *def, rung_err *err) {
     if (q->teams && !def->has_teams)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "teams", "the board has no team ranking");
@@ -39,7 +39,7 @@ static rung_status check_ranking(const rung_query *q, const rung_board_def *def,
                            "the board has no ranking by this attribute");
 }
 
-/* Which window is meant: false when it can be none of the archive's. `text` is for its id. */
+/* Name the archived window; its id goes to `text`. False: the archive cannot have it. */
 static bool name_window(const rung_query *q, const rung_board_def *def,
                         char text[RUNG_NAME_MAX + 1], rung_archive_query *out) {
     rung_slice id = {NULL, 0};
@@ -59,7 +59,7 @@ static bool name_window(const rung_query *q, const rung_board_def *def,
                                 .window_id = id,
                                 .scope = q->scope,
                                 .teams = q->teams,
-                                .has_rank = true, /* not the board's when the window closed */
+                                .has_rank = true, /* not that of the board when the window closed */
                                 .rank = q->has_rank ? q->rank : def->rank,
                                 .now_ms = q->now_ms};
     return true;
@@ -79,7 +79,7 @@ static void set_ranking(rung_ranking *k, const rung_view *view, const rung_board
     k->total = view->total;
 }
 
-/* The window has left memory: what becomes of the question, where the state said `st`. */
+/* The window is not in memory; `st` is the state's answer. */
 static rung_status leave_memory(const rung_service *s, const rung_question *q,
                                 const rung_board_def *def, rung_status st, rung_err *err) {
     rung_err why = {0};
@@ -114,7 +114,7 @@ rung_status rung_question_open(const rung_service *s, rung_question *q, rung_vie
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "not together with window_id");
     if (rung_state_board(state, q->query.board, &def) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
-    if (q->query.now_ms < rung_state_time(state)) /* or the last events would be in the future */
+    if (q->query.now_ms < rung_state_time(state)) /* otherwise the last events were in the future */
         q->query.now_ms = rung_state_time(state);
     rung_status st = rung_state_view(state, &q->query, view, &why);
     if (st == RUNG_OK) {
@@ -170,7 +170,7 @@ rung_status rung_question_read(rung_question *q, const rung_view *view, const ru
 
 typedef struct past {
     rung_archive_job job; /* the first member */
-    rung_question q;      /* with rows, ids, found and texts of its own, behind it in one block */
+    rung_question q;      /* its rows, ids, found and texts follow in the same block */
     rung_ask_later later;
     const rung_alloc *alloc;
     size_t size;
@@ -196,7 +196,7 @@ static bool is_same_score(const rung_row *a, const rung_row *b) {
     return true;
 }
 
-/* Ranks among those listed, who are in order. */
+/* Rank the rows among themselves; they are in order. */
 static void rank_list(rung_row *rows, uint32_t count, rung_rank_style style) {
     uint32_t sparse = 0, dense = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -229,7 +229,7 @@ static rung_status fill_friends(past *p) {
     return RUNG_OK;
 }
 
-/* The first place whose dense rank is at least `rank`: ranks grow with places. */
+/* Binary search for the first place whose dense rank is at least `rank`. */
 static rung_status find_dense(past *p, uint32_t rank, uint32_t *index_out) {
     uint32_t low = 0, high = p->view.total, count;
     while (low < high) {
@@ -311,7 +311,7 @@ static rung_status run(rung_archive_job *job, const rung_archive_port *port,
     past *p = (past *)job;
     p->port = port;
     rung_status st = open_and_fill(p, archive);
-    if (st != RUNG_OK) /* it may be asked again, of another reader */
+    if (st != RUNG_OK) /* another reader may run the job again */
         close_view(p);
     return st;
 }
@@ -345,7 +345,7 @@ static void done(rung_archive_job *job) {
 
 /* ---- the copy ---- */
 
-/* Friends are read here, since the state is the loop's: the player first, then all whom they follow. */
+/* Friends are read here, in the thread that owns the state: the player first, then all whom they follow. */
 static rung_status count_ids(const rung_state *state, const rung_question *q, uint32_t *count_out,
                              rung_err *err) {
     rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
@@ -384,7 +384,7 @@ static void keep_texts(rung_question *q, char *at) {
         q->ids[i] = keep(&at, q->ids[i]);
 }
 
-/* Nothing of who asks, nor of the state, outlives this turn: the copy has rows, ids and texts of its own. */
+/* The caller's memory and the state's names may go after this loop turn, so the copy owns its rows, ids and texts. */
 static past *copy(const rung_alloc *alloc, const rung_state *state, const rung_question *q,
                   uint32_t id_count) {
     const rung_query *of = &q->query;

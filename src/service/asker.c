@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue before the archive. The loop never waits for the disk: questions queue, a few threads work on them (each
- * with a reader of its own: an archive is one thread's at a time), and they are answered in the loop, where the names
- * of players are.
+/* The loop never waits for the archive's disk. Questions are queued, a few threads work on them (each with its own
+ * reader, since an archive is used by one thread at a time), and the loop answers, since it owns the players' names.
  *
  *     rung_asker_put -> [queue] -> run (elsewhere) -> finish (loop) -> job->done -> the next one
  *
- * Who asks much does not stand before who asks little. Each question has a turn: one later than the last of the same
- * sender, but no earlier than the turn that is being worked on; the lowest is next (start-time fair queueing).
+ * Start-time fair queueing: a question's turn is one after the previous question of the same sender, but not before the
+ * turn in progress. The lowest turn is next. So many questions of one sender do not delay the few of another.
  *
  * Invariants:
- *  1. `first` .. `last` are the jobs that were put and not done; those with is_asked have a reader.
- *  2. What the archive gave a job lives until its `done` returns: its reader asks nobody else before that.
- *  3. Nothing is begun after rung_asker_stop(). */
+ *  1. `first` .. `last` are the jobs put and not done; those with is_asked have a reader.
+ *  2. The archive's results for a job live until its `done` returns: the reader starts no other job before.
+ *  3. Nothing is started after rung_asker_stop(). */
 #include "service/asker.h"
 
 #include "base/fair.h"
 
-enum { LOOK_MS = 2 /* how often to look how far the archive is, while somebody waits for it */ };
+enum { LOOK_MS = 2 /* how often to check the archive's progress while a question waits for it */ };
 
 typedef struct reader {
     rung_asker_work work;
@@ -33,7 +32,7 @@ struct rung_asker {
     uint32_t reader_count;
     rung_archive_job *first, *last;
     rung_fair shares;
-    uint64_t turn, turns[RUNG_FAIR_SHARES]; /* of the job begun last; the last one of each sender */
+    uint64_t turn, turns[RUNG_FAIR_SHARES]; /* of the job started last; of each sender's last job */
     rung_asker_stats stats;
     bool is_stopped;
 };
@@ -106,7 +105,7 @@ static void refuse_late(rung_asker *a, rung_archive_job *job) {
     finish(a, job);
 }
 
-/* Whose turn it is, of those that the archive can answer now. */
+/* The job with the lowest turn among those that the archive can answer now. */
 static rung_archive_job *next_ready(const rung_asker *a, uint64_t archived_seq) {
     rung_archive_job *next = NULL;
     for (rung_archive_job *j = a->first; j; j = j->next)
@@ -115,7 +114,7 @@ static rung_archive_job *next_ready(const rung_asker *a, uint64_t archived_seq) 
     return next;
 }
 
-/* The first that it cannot; if `late`, of those whose time is over. */
+/* The first job that the archive cannot answer yet; with `late`: whose deadline has passed. */
 static rung_archive_job *first_waiting(const rung_asker *a, uint64_t archived_seq, bool late) {
     int64_t now_ms = a->config.now_ms(a->config.ctx);
     rung_archive_job *j = a->first;
@@ -137,16 +136,16 @@ static void ask_next(rung_asker *a);
 
 static void run(rung_asker_work *w) {
     reader *r = w->ctx;
-    rung_archive_job *job = r->job; /* the loop leaves it alone until it is worked */
+    rung_archive_job *job = r->job; /* not touched by the loop until worked() */
     job->status = job->run(job, r->port, r->archive);
 }
 
-/* A window that is not there may be on its way. */
+/* A window that was not found may not be archived yet. */
 static bool is_early(const rung_asker *a, const rung_archive_job *job) {
     return job->status == RUNG_NOT_FOUND && job->needed_seq < job->closed_seq && !a->is_stopped;
 }
 
-/* What the implementation could not do is the archive's failure, whatever the cause. */
+/* Any other failure of the implementation is reported as RUNG_EIO. */
 static void give_reason(rung_archive_job *job) {
     if (job->status == RUNG_EABSENT) {
         job->err.reason = RUNG_REASON_NOT_ARCHIVED;
@@ -173,7 +172,7 @@ static void worked(rung_asker_work *w) {
         ask_next(a);
 }
 
-/* false: there is no memory for it now. */
+/* False: out of memory for now. */
 static bool begin_work(rung_asker *a, reader *r, rung_archive_job *job) {
     r->work = (rung_asker_work){.run = run, .done = worked, .ctx = r};
     r->job = job;
@@ -212,7 +211,7 @@ void rung_asker_look(rung_asker *a) {
     ask_next(a);
 }
 
-/* ---- the door ---- */
+/* ---- public ---- */
 
 rung_status rung_asker_put(rung_asker *a, rung_archive_job *job, rung_err *err) {
     if (a->is_stopped)

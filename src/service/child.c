@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child reports through a pipe and not by its exit code, which a host program's own wait() might take. Another pipe,
- * unpause, is closed when the parent waits for it: then it need not be considerate any more. */
+/* A child reports through a pipe, since a host program's wait() may take its exit code. The parent closes another pipe,
+ * `unpause`, when it waits for the child: then the child stops pausing. */
 #define _GNU_SOURCE
 #include "service/child.h"
 
@@ -32,25 +32,25 @@ static void close_sockets(void) {
     if (rung_dir_open(&open_files, rung_fs_posix(), "/proc/self/fd", false, NULL) < 0)
         return;
     rung_ignore(rung_dir_list(&open_files, close_socket, NULL, NULL),
-                "a connection that is closed late is no harm");
+                "a connection that is closed late does no harm");
     rung_dir_close(&open_files);
 }
 
 static void settle(bool is_bound, pid_t parent) {
     if (is_bound) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it was quicker */
+        if (getppid() != parent) /* it has ended already */
             _exit(1);
     }
     close_sockets();
-    /* A child that is merely nice runs its slice to the end when the parent's threads wake: milliseconds for whoever
-     * waits for an answer. One that is idle is put aside at once. */
+    /* A nice child finishes its time slice when a thread of the parent wakes: milliseconds of latency. An idle one is
+     * preempted at once. */
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
 }
 
 pid_t rung__child_fork(void) {
     pid_t parent = getpid();
-    bool is_bound = gettid() == parent; /* the signal comes when the thread ends, not the process */
+    bool is_bound = gettid() == parent; /* the signal comes when the forking thread ends */
     pid_t child = fork();
     if (child == 0)
         settle(is_bound, parent);
@@ -101,12 +101,12 @@ static rung_status pause_child(const rung_child_life *life, uint32_t ms) {
     return RUNG_OK;
 }
 
-/* Its whole life. Leaves without the host program's exit handlers and buffers. */
+/* Does not run the host program's exit handlers. */
 static _Noreturn void live(rung_child_work *work, void *arg, const forked_life *life,
                            int pipe_end) {
     child_report r = {0};
     r.status = work(arg, &life->port, &r.err);
-    ssize_t wrote = write(pipe_end, &r, sizeof r); /* fits a pipe: whole or not at all */
+    ssize_t wrote = write(pipe_end, &r, sizeof r); /* atomic: it fits a pipe */
     _exit(wrote == (ssize_t)sizeof r ? 0 : 1);
 }
 
@@ -116,8 +116,8 @@ typedef struct forked {
     rung_child port;
     const rung_alloc *alloc;
     pid_t pid;
-    int report;  /* its pipe; -1: it has reported and is ending */
-    int unpause; /* -1: hung up */
+    int report;  /* -1: it has reported */
+    int unpause; /* -1: closed */
     rung_status status;
     rung_err err;
 } forked;
@@ -185,7 +185,7 @@ static void hang_up(forked *c) {
     c->unpause = -1;
 }
 
-/* Its report, as far as it came: false when there is nothing yet. */
+/* False: no report yet. */
 static bool read_report(forked *c, bool wait) {
     child_report r = {0};
     int flags = fcntl(c->report, F_GETFL);
@@ -205,7 +205,7 @@ static bool read_report(forked *c, bool wait) {
     return true;
 }
 
-/* It has nothing left to do but to end. Giving back gigabytes of shared pages takes it some time, which is not ours. */
+/* After its report, a child may need some time to release gigabytes of shared pages. Do not wait for that. */
 static bool has_ended(const forked *c, bool wait) {
     pid_t gone;
     do

@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commit line. Workload: small changes from thousands of connections, hundreds of thousands a second, and questions
- * between them; or one change at a time from a program that waits for the answer.
+/* The commit line. Workload: hundreds of thousands of small changes per second from thousands of connections, with
+ * questions between them; or one change at a time from a program that waits for its answer.
  *
- * Everything put or placed stands in one line of items. Its bytes, as they are logged, stand in a ring of their own and
- * stay there until they are applied. Three parts follow one another in the line, and each item passes from right to
- * left; its position is its tag in the log:
+ * Changes and questions are items of one FIFO queue. The encoded bytes of a change are in a ring buffer until it is
+ * applied. The position of an item is its tag in the log:
  *
  *     head                proposed                  tail
- *       | with the log        | put since             |
+ *       | in the log          | not proposed yet      |
  *
  *     put -> propose -> the log: committed -> work (apply_run)  -> answer
  *                                rejected  -> work (refuse_run) -> answer
  *
  * Invariants:
- *   C1  Durable, then visible, then answered: an event is applied only when the log has delivered it as committed.
- *   C2  The state's sequence is that of the last record applied; the next one that is delivered follows it.
+ *   C1  Durable, then visible, then answered: an event is applied only after the log delivered it as committed.
+ *   C2  The state's sequence is that of the last record applied; the next record delivered follows it.
  *   C3  Every event that was put is answered exactly once: applied, or refused with the reason.
- *   C4  A question is called when it stands at the head, so after all before it and before all behind it.
- *   C5  Once it has failed nothing is proposed or applied again: all that waits, and all that comes, is refused. So no
- *       byte of the ring is written again, which the log may still be reading.
- *   C6  Our own events come back in the order of the line (log.h L3): the next one delivered is the first in it.
- *   C7  All events put between two calls of propose carry one time. A window that is due then closes by a tick before
- *       them; at most one tick is in the line.
+ *   C4  A question is called when it is at the head: after all items before it, before all items after it.
+ *   C5  After a failure nothing is proposed or applied; every item is refused. The ring is not written to any more,
+ *       since the log may still be reading it.
+ *   C6  Our own events come back in queue order (log.h L3): the next one delivered is the first in the queue.
+ *   C7  All events put between two calls of propose have the same time. If a window is due then, a tick before them
+ *       closes it. At most one tick is queued.
  *
- * Answers and questions may put and place while the line is worked off: items and bytes are only ever added at the
- * tail, and nothing is moved. */
+ * Answers and questions may put and place: items and bytes are only added at the tail, and never move. */
 #include "service/commit.h"
 
 #include "base/assert.h"
@@ -43,7 +41,9 @@ enum {
 };
 #endif
 
-enum { RING_SPARE = RUNG_EVENT_BYTES_MAX }; /* less room than this is none: the longest must fit */
+enum {
+    RING_SPARE = RUNG_EVENT_BYTES_MAX
+}; /* less room than one maximum-size event counts as full */
 
 typedef enum item_kind { ITEM_EVENT, ITEM_TICK, ITEM_READ } item_kind;
 
@@ -53,18 +53,18 @@ typedef struct item {
         rung_hub_reader *read;
     };
     void *ctx;
-    rung_zkey_sink *sink; /* of an event that has one; it is applied by itself */
-    uint64_t ring_end;    /* of an event: its bytes end there */
-    uint32_t length;      /* of them */
-    uint16_t share;       /* whose it is */
+    rung_zkey_sink *sink; /* NULL: none. An event with a sink is applied alone */
+    uint64_t ring_end;    /* where the event's bytes end */
+    uint32_t length;      /* of the bytes */
+    uint16_t share;       /* the sender's */
     uint8_t kind;         /* item_kind */
     bool is_brief;        /* of a score */
 } item;
 
 typedef enum phase { PHASE_OPEN, PHASE_FULL, PHASE_CLOSING, PHASE_FAILED } phase;
 
-/* Answers and questions are being called: they must not come back here. Resting: somebody took long, the next is for
- * another turn. */
+/* Working: answers and questions are being called, so work must not be entered again. Resting: one of them took long;
+ * return to the loop. */
 typedef enum activity { ACTIVITY_NONE, ACTIVITY_WORKING, ACTIVITY_RESTING } activity;
 
 struct rung_commit {
@@ -74,25 +74,25 @@ struct rung_commit {
     phase phase;
     activity activity;
     bool is_held;     /* nothing is applied */
-    rung_err failure; /* C5: code RUNG_OK while all is well */
+    rung_err failure; /* C5; code RUNG_OK: none */
 
-    /* The line: positions count up for ever, the item is at position & mask. */
+    /* The queue. Positions only grow; an item is at position & mask. */
     item *items;
     uint32_t mask;
     uint64_t head, proposed, tail;
     uint64_t looked_at;       /* the tail at the end of the last turn */
-    rung_fair waiting, reads; /* events put by callers, questions: who has how many */
+    rung_fair waiting, reads; /* shares of events and of questions */
     bool has_tick;            /* C7 */
     bool has_time;            /* since the last propose */
     int64_t time_ms;          /* C7 */
 
-    /* The ring of bytes: positions count up, too. One event is in one piece. */
+    /* The ring of bytes. Positions only grow. An event does not wrap around. */
     char *ring;
     uint64_t ring_head, ring_tail;
-    rung_fair bytes; /* of the ring, without what is skipped at its end: who has how many */
+    rung_fair bytes; /* shares of the ring, without the bytes skipped at its end */
 
     rung_log_entry *entries; /* PROPOSE_MAX, for the log */
-    rung_log_delivery run;   /* what the log delivered last; those before run_at are done */
+    rung_log_delivery run;   /* the last delivery; entries before run_at are done */
     size_t run_at;
     rung_hub_after *first_after; /* while working */
     rung_commit_stats stats;
@@ -155,7 +155,7 @@ void rung_commit_destroy(rung_commit *c) {
     rung_alloc_free(a, c, sizeof *c);
 }
 
-/* ---- the line and its bytes ---- */
+/* ---- queue and ring ---- */
 
 static item *item_at(const rung_commit *c, uint64_t position) {
     return &c->items[position & c->mask];
@@ -166,7 +166,7 @@ static inline void push(rung_commit *c, item it) {
     *item_at(c, c->tail++) = it;
 }
 
-/* Take the first out. Its bytes stay until release_bytes(); the item itself until the next push. */
+/* Remove the first item. Its bytes stay until release_bytes(), the item itself until the next push. */
 static inline const item *pop(rung_commit *c) {
     const item *it = item_at(c, c->head++);
     c->proposed = c->proposed < c->head ? c->head : c->proposed;
@@ -181,7 +181,7 @@ static inline const item *pop(rung_commit *c) {
     return it;
 }
 
-/* When nothing is left both begin at the front again, so that a short line stays in the cache. */
+/* An empty ring starts again at its front, so that a short queue stays in the cache. */
 static void release_bytes(rung_commit *c, uint64_t up_to) {
     c->ring_head = up_to;
     if (c->ring_head == c->ring_tail)
@@ -200,7 +200,7 @@ static rung_slice bytes_of(const rung_commit *c, const item *it) {
     return rung_slice_of(c->ring + ring_index(c, it->ring_end - it->length), it->length);
 }
 
-/* It did not fit behind the tail. Never inlined, as it is rare. */
+/* The event did not fit after the tail. Rare, so not inlined. */
 __attribute__((noinline)) static rung_status
 encode_at_front(rung_commit *c, const rung_event *event, size_t *length_out, rung_err *err) {
     size_t to_end = c->config.bytes_max - ring_index(c, c->ring_tail), room = ring_free(c), len;
@@ -215,8 +215,8 @@ encode_at_front(rung_commit *c, const rung_event *event, size_t *length_out, run
     return RUNG_OK;
 }
 
-/* Encode the event behind the tail, or, where the ring's end is too near, at its beginning: what is skipped counts as
- * the event's. Its bytes end at the tail then. */
+/* Encode the event after the tail, or at the front if it does not fit before the ring's end; the skipped bytes count
+ * as the event's. */
 static inline rung_status encode(rung_commit *c, const rung_event *event, size_t *length_out,
                                  rung_err *err) {
     size_t at = ring_index(c, c->ring_tail), to_end = c->config.bytes_max - at, room = ring_free(c);
@@ -230,8 +230,7 @@ static inline rung_status encode(rung_commit *c, const rung_event *event, size_t
 
 /* ---- putting ---- */
 
-/* C7. The first since propose: one time for all, and a tick before them when a window is due. The state may lag behind
- * the line, so a window may be found due a moment later than it is; its tick comes with the next batch then. */
+/* C7. The state lags behind the queue, so a window that has just become due may be noticed one batch later. */
 static void begin_batch(rung_commit *c) {
     c->has_time = true;
     c->time_ms = rung_log_time_now(c->config.time);
@@ -240,7 +239,7 @@ static void begin_batch(rung_commit *c) {
     rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = c->time_ms};
     size_t len;
     if (encode(c, &tick, &len, NULL) < 0)
-        return; /* no room now: the next batch will have it */
+        return; /* no room: it goes with the next batch */
     c->has_tick = true;
     push(c, (item){.kind = ITEM_TICK, .ring_end = c->ring_tail, .length = (uint32_t)len});
 }
@@ -250,7 +249,7 @@ void rung_commit_put_tick(rung_commit *c) {
         begin_batch(c);
 }
 
-/* Never inlined, as it is rare. */
+/* Rare, so not inlined. */
 __attribute__((noinline)) static rung_status refuse_put(const rung_commit *c, rung_err *err) {
     if (c->phase == PHASE_CLOSING)
         return RUNG_FAIL(err, RUNG_ECLOSED, "closing: no further changes are accepted");
@@ -271,7 +270,7 @@ rung_status rung_commit_may_put(const rung_commit *c, rung_err *err) {
     return RUNG_OK;
 }
 
-/* Of what is free, no sender gets all: neither of the places nor of the bytes. */
+/* No sender may take all free places, or all free bytes. */
 static inline rung_status check_share(const rung_commit *c, rung_hub_sender from, rung_err *err) {
     if (rung_fair_may(&c->waiting, from.share, from.is_patient) &&
         rung_fair_may(&c->bytes, from.share, from.is_patient))
@@ -282,7 +281,7 @@ static inline rung_status check_share(const rung_commit *c, rung_hub_sender from
                              : "too many changes are waiting");
 }
 
-/* An event that is not valid is refused as that, whatever else is wrong with it. */
+/* RUNG_EINVAL takes precedence over RUNG_EFUTURE. */
 static inline rung_status admit_and_encode(rung_commit *c, rung_event *event, size_t *length_out,
                                            rung_err *err) {
     event->ts_ms = c->time_ms;
@@ -293,7 +292,7 @@ static inline rung_status admit_and_encode(rung_commit *c, rung_event *event, si
     return st < 0 ? st : late;
 }
 
-/* The first of a batch, behind a tick if one is due; neither when it is refused. */
+/* The first event of a batch, after a tick if one is due. Undoes both if the event is refused. */
 __attribute__((noinline)) static rung_status encode_first(rung_commit *c, rung_event *event,
                                                           size_t *length_out, rung_err *err) {
     uint64_t tail = c->tail, ring_tail = c->ring_tail;
@@ -358,7 +357,7 @@ rung_status rung_commit_place(rung_commit *c, rung_hub_sender from, rung_hub_rea
 
 /* ---- proposing ---- */
 
-/* Events not proposed yet, at most `max`, as entries; *next_out: the position behind the last of them. */
+/* Collect up to `max` unproposed events as log entries; *next_out: the position after the last one. */
 static uint32_t gather(const rung_commit *c, uint32_t max, uint64_t *next_out) {
     uint32_t n = 0;
     uint64_t position = c->proposed;
@@ -372,8 +371,7 @@ static uint32_t gather(const rung_commit *c, uint32_t max, uint64_t *next_out) {
     return n;
 }
 
-/* The bytes stay in the ring, where the log reads them. What it does not take now waits for its next word: it has
- * something to do, or has to tell why not. */
+/* The log reads the bytes in the ring. What it does not take now is proposed again when it wakes us. */
 void rung_commit_propose(rung_commit *c) {
     c->has_time = false; /* C7 */
     uint32_t max = c->phase == PHASE_FAILED ? 0 : PROPOSE_MAX;
@@ -388,12 +386,12 @@ void rung_commit_propose(rung_commit *c) {
             continue;
         }
         if (st < 0)
-            return; /* the log says so when it has delivered everything */
+            return; /* deliver reports the failure after the last outcome */
         c->proposed = next;
     }
 }
 
-/* ---- what comes after answers ---- */
+/* ---- callbacks after answers ---- */
 
 void rung_commit_call_after(rung_commit *c, rung_hub_after *after) {
     RUNG_ASSERT(c->activity != ACTIVITY_NONE);
@@ -426,7 +424,7 @@ void rung_commit_end_calls(rung_commit *c) {
 
 /* ---- failing ---- */
 
-/* Answer the first in the line without applying it; a question is called as always. */
+/* Answer the first event without applying it; a question is called as usual. */
 static void refuse_front(rung_commit *c, rung_status st, const rung_err *err) {
     const item *it = pop(c);
     if (it->kind == ITEM_READ) {
@@ -442,13 +440,13 @@ static void refuse_front(rung_commit *c, rung_status st, const rung_err *err) {
         it->answer(it->ctx, st, NULL, err);
 }
 
-/* C3. All that stands in the line now. */
+/* C3. Everything queued so far. */
 static void refuse_all(rung_commit *c, rung_status st, const rung_err *err) {
     for (uint64_t end = c->tail; c->head != end;)
         refuse_front(c, st, err);
 }
 
-/* C5. The message outlives its cause: it is what every later change is told. */
+/* C5. Every later change is refused with this message. */
 static void fail_for_good(rung_commit *c, rung_status st, const rung_err *cause) {
     RUNG_FAIL(&c->failure, st, "read-only, open again to go on: %s", cause->message);
     c->failure.os_errno = cause->os_errno;
@@ -465,8 +463,8 @@ void rung_commit_fail(rung_commit *c, rung_status st, const rung_err *cause) {
     rung_commit_end_calls(c);
 }
 
-/* Memory ran out (in spite of the limit), or the bytes are no event. Where the log is kept the state is now short of an
- * event that is in it: only a new start mends that. In memory the one event did not happen. */
+/* Out of memory in spite of the limit, or not an event. With a durable log the state now lacks an event that the log
+ * has; only a restart fixes that. In memory only this event fails. */
 static void fail_to_apply(rung_commit *c, rung_status st, const rung_err *cause) {
     if (!c->config.is_kept) {
         c->run_at++;
@@ -478,7 +476,7 @@ static void fail_to_apply(rung_commit *c, rung_status st, const rung_err *cause)
     fail_for_good(c, st, cause);
 }
 
-/* ---- what the log says ---- */
+/* ---- the log's state ---- */
 
 static void enter_full(rung_commit *c, const rung_err *why) {
     char line[400];
@@ -499,7 +497,7 @@ static void leave_full(rung_commit *c) {
         c->config.reopened(c->config.ctx);
 }
 
-/* The log has delivered everything: what is left in the line was not proposed. */
+/* The log has delivered everything; what is queued now was not proposed. */
 static void hear_state(rung_commit *c, rung_status st, const rung_err *why) {
     rung_err err;
     if (st == RUNG_NOT_FOUND) {
@@ -513,12 +511,12 @@ static void hear_state(rung_commit *c, rung_status st, const rung_err *why) {
     }
 }
 
-/* Is something left of the last delivery? */
+/* Are there entries left of the last delivery? */
 static bool has_run(const rung_commit *c) {
     return c->run_at < c->run.count;
 }
 
-/* Have a run. False: the log has none. */
+/* Get the next delivery if the last one is done. False: there is none. */
 static bool fetch(rung_commit *c) {
     rung_err why; /* set by a failure only */
     if (has_run(c))
@@ -549,15 +547,15 @@ static void answer_front(void *ctx, rung_status st, const rung_outcome *outcome,
         it->answer(it->ctx, st, outcome, err);
 }
 
-/* Apply and answer the first of the line, which has a sink. */
+/* Apply and answer the first event, which has a sink. */
 static rung_status apply_keys(rung_commit *c, rung_err *err) {
     const item *it = item_at(c, c->head);
     const rung_log_entry *entry = &c->run.entries[c->run_at];
     return rung_applier_run_keys(c->applier, entry->payload, it->sink, it->ctx, err);
 }
 
-/* Apply and answer the run's next entries together: up to the next question in the line, or event with a sink. Records
- * of other nodes are checked, ours are not. */
+/* Apply and answer the next entries together, up to a question or an event with a sink. Records of other nodes are
+ * validated, ours are not. */
 static rung_status apply_group(rung_commit *c, rung_err *err) {
     const rung_log_entry *entry = &c->run.entries[c->run_at];
     uint64_t own = c->head, seq = c->run.first_seq + c->run_at;
@@ -579,7 +577,7 @@ static rung_status apply_group(rung_commit *c, rung_err *err) {
     return st < 0 ? st : rung_applier_finish(c->applier, err);
 }
 
-/* C1. No question stands before the first of the line. */
+/* C1. The first item is not a question. */
 static void apply_run(rung_commit *c) {
     rung_err err; /* set by a failure only */
     bool is_own = c->run.entries[c->run_at].tag != RUNG_LOG_FOREIGN;
@@ -589,7 +587,7 @@ static void apply_run(rung_commit *c) {
         fail_to_apply(c, st, &err);
 }
 
-/* Not in the log, or nobody knows: the first of the line, behind its questions. */
+/* Refuse entries that were rejected, or whose outcome is unknown, up to the next question. */
 static void refuse_run(rung_commit *c) {
     const rung_err why = c->run.why;
     rung_err err = why;
@@ -620,7 +618,7 @@ static bool is_read_at_head(const rung_commit *c) {
     return c->head != c->tail && item_at(c, c->head)->kind == ITEM_READ;
 }
 
-/* C4. From the head on, as far as the log has delivered. Questions that come meanwhile are for the next time. */
+/* C4. Questions placed meanwhile wait for the next call. */
 bool rung_commit_work(rung_commit *c, bool asks_log, uint64_t budget) {
     uint64_t end = c->tail, stop = c->head + budget;
     rung_commit_begin_calls(c);
@@ -640,7 +638,7 @@ bool rung_commit_work(rung_commit *c, bool asks_log, uint64_t budget) {
     return !is_stuck || is_read_at_head(c);
 }
 
-/* ---- the driver's part ---- */
+/* ---- for the driver ---- */
 
 void rung_commit_hold(rung_commit *c, bool is_held) {
     c->is_held = is_held;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/define.h"
 
-/* A count has no score that could be held against the others. */
+/* The limits on scores make no sense for a count. */
 static rung_status check_limits(const rung_board_def *def, rung_err *err) {
     const char *name = def->limits & RUNG_LIMIT_MIN    ? "min"
                        : def->limits & RUNG_LIMIT_MAX  ? "max"
@@ -14,7 +14,7 @@ static rung_status check_limits(const rung_board_def *def, rung_err *err) {
                            "a count board has no limit but per_player_per_minute", name);
 }
 
-/* Files of the zone folder that are no zones, but whichever the machine is set to. */
+/* These files of the zone folder are aliases for the machine's own setting. */
 static rung_status check_zone(const rung_board_def *def, rung_err *err) {
     if (rung_slice_eq(def->zone_name, RUNG_SLICE("localtime")) ||
         rung_slice_eq(def->zone_name, RUNG_SLICE("posixrules")))

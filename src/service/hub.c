@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hub: opens the parts, drives the commit line, looks after the rest.
+/* The hub opens the parts and drives the commit line.
  *
  *     store, log -> snapshots, time -> commit -> waiters        opened in this order, released in reverse
  *
- * Two drivers. Asynchronous: the log works in a thread of its own, wakes us, and a turn does a bounded amount of work.
- * Otherwise (inline, or in memory) the log works when it is asked, and a flush does everything. */
+ * Two drivers. Asynchronous: the log has a thread, wakes us, and a turn does a bounded amount of work. Otherwise
+ * (inline, or in memory) the log works in our calls, and a flush does everything. */
 #include "service/hub.h"
 
 #include "base/assert.h"
@@ -27,10 +27,9 @@ enum { INLINE_WAITING_DEFAULT = 4096 };
 
 enum {
     WAITING_DEFAULT = 65536,
-    TURN_MAX =
-        512, /* items worked off before the loop gets its turn: the next batch is on its way */
-    PLACE_TICKS = 5, /* how often the folder is looked for */
-    TRIM_TICKS = 10, /* how often old log is looked for */
+    TURN_MAX = 512,  /* items per turn: then the loop goes on */
+    PLACE_TICKS = 5, /* ticks between two checks that the folder is still there */
+    TRIM_TICKS = 10, /* ticks between two removals of old segments */
 };
 #define INLINE_BYTES_MAX        ((size_t)2 << 20)
 #define INLINE_SEGMENT_SIZE_MIN ((uint64_t)4 << 20)
@@ -48,11 +47,11 @@ struct rung_hub {
     rung_log_time time;
     rung_snapshots snapshots;
     rung_waiters waiters;
-    rung_hub_follower listener; /* the commit line's: tells the follower, and the observer */
+    rung_hub_follower listener; /* passes events to the follower and the observer */
     rung_hub_observer *observer;
     void *observer_ctx;
     bool is_async;    /* the log wakes us */
-    bool lacks_first; /* events that must come before any other did not reach the log */
+    bool lacks_first; /* the first events (put_first) are not in the log */
     rung_err first_err;
     uint32_t ticks;
 };
@@ -78,7 +77,7 @@ static void say_line(void *ctx, const char *line) {
         h->config.say(h->config.ctx, line);
 }
 
-/* ---- those who follow ---- */
+/* ---- followers ---- */
 
 static void tell_before(void *ctx, const rung_state *state, int64_t ts_ms) {
     const rung_hub *h = ctx;
@@ -174,7 +173,7 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
 
 /* ---- the first events ---- */
 
-/* One that the log rejected, since the disk was full, is put again before any other change. */
+/* If the log rejects one because the disk is full, it is put again before any other change. */
 static void first_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
     rung_hub *h = ctx;
@@ -185,8 +184,7 @@ static void first_answered(void *ctx, rung_status st, const rung_outcome *outcom
     (void)st;
 }
 
-/* The first events of this life, if the folder's rules are of an older level, or it remembers ids in another way than
- * we are told to. */
+/* Put the events that must precede all others: raise the rules to our level, and configure the memory for ids. */
 static rung_status put_first(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     const rung_hub_sender ourselves = {0};
@@ -269,8 +267,7 @@ static void settle(rung_hub *h) {
     }
 }
 
-/* Nothing is served by the old rules. On a full disk they stay until there is space; who waits for the disk in person
- * is told. */
+/* Nothing is served under older rules, except while the disk is full. An inline caller gets that as an error. */
 static rung_status begin_life(rung_hub *h, rung_err *err) {
     rung_log_time_watch(&h->time, rung_state_time(h->state));
     rung_status st = put_first(h, err);
@@ -379,7 +376,7 @@ static void call_waiters(rung_hub *h) {
 
 /* ---- the loop's part ---- */
 
-/* Who works when asked is asked again as long as there is something. */
+/* A log that works in our calls needs another call as long as there is something to do. */
 static void end_turn(rung_hub *h, bool has_more) {
     rung_commit_end_turn(h->commit);
     if (has_more || (!h->is_async && !rung_commit_is_idle(h->commit)))
@@ -401,7 +398,7 @@ void rung_hub_flush(rung_hub *h) {
     end_turn(h, has_more);
 }
 
-/* A snapshot may wait for the log to be on the disk as far as the state is. */
+/* While a snapshot waits until the log is durable up to the state, nothing is applied. */
 static void hold_for_snapshot(rung_hub *h) {
     rung_snapshots_go_on(&h->snapshots);
     if (rung_snapshots_are_waiting(&h->snapshots)) {
@@ -423,7 +420,7 @@ void rung_hub_turn(rung_hub *h) {
     end_turn(h, has_more);
 }
 
-/* A folder that somebody removed or replaced keeps nothing: what would be acknowledged now would be lost. */
+/* If somebody removed or replaced the folder, anything acknowledged now would be lost. */
 static bool is_in_place(rung_hub *h) {
     rung_err err = {0};
     if (rung_commit_failure(h->commit)->code < 0 || h->ticks % PLACE_TICKS != 0 ||

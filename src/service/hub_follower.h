@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub_follower.h - the port of somebody who follows every event, live and in replay: the archive.
+/* hub_follower.h - the port of a follower of all events, live and replayed: the archive.
  *
- * A table of functions; `ctx` is their first argument. All are called by the owner of the state and must not wait,
- * unless it says so. A function that is NULL is not called. */
+ * The owner of the state calls the functions; they must not block unless stated. A function may be NULL. */
 #ifndef RUNG_SERVICE_HUB_FOLLOWER_H
 #define RUNG_SERVICE_HUB_FOLLOWER_H
 
@@ -16,23 +15,23 @@
 
 typedef struct rung_hub_follower {
     void *ctx;
-    /* The log is open and has events first_seq .. end_seq; the state has all up to state_seq (a snapshot). Before any
-     * event is replayed. A failure fails the opening. May wait. */
+    /* The log is open and begins at first_seq; the state has all events up to state_seq (a snapshot). Called before any
+     * event is replayed. A failure fails the opening. May block. */
     rung_status (*begin)(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq,
                          uint64_t state_seq, const rung_state *state, rung_err *err);
-    /* Before an event of that time is applied; not for every one, but for the first of every UTC hour. */
+    /* Before the first event of each UTC hour is applied. */
     void (*before)(void *ctx, const rung_state *state, int64_t ts_ms);
-    /* These are applied, in order: a few dozen at most. Nothing is kept of them after the call. */
+    /* These events were applied, in order. They are valid during the call. */
     void (*applied)(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
                     const rung_status *statuses);
     void (*on_close)(void *ctx, rung_slice board,
                      const rung_view *view); /* as in rung_state_config */
-    void (*catch_up)(void *ctx); /* between replayed batches: may wait while it holds too much */
-    /* The log must keep what is at or after this sequence; UINT64_MAX: nothing. */
+    void (*catch_up)(void *ctx); /* between replayed batches; may block to limit its backlog */
+    /* The log must keep records from this sequence on; UINT64_MAX: none. */
     uint64_t (*needed_from)(void *ctx);
-    /* No snapshot at or beyond this sequence now; UINT64_MAX: any. */
+    /* Snapshots must be before this sequence for now; UINT64_MAX: no limit. */
     uint64_t (*snapshot_before)(void *ctx);
-    /* The log and the state are about to go: let go of both. Once for each begin that succeeded. May wait. */
+    /* Log and state are about to be closed: stop using both. Once for each successful begin. May block. */
     void (*end)(void *ctx);
 } rung_hub_follower;
 

@@ -29,7 +29,7 @@ rung_hub_time rung_log_time_look(rung_log_time *t, int64_t log_ms) {
     return now;
 }
 
-/* One line when time is held, or log time is found ahead, and one when that is over. */
+/* One line when time is held or log time is ahead, and one when that ends. */
 void rung_log_time_watch(rung_log_time *t, int64_t log_ms) {
     rung_hub_time now = rung_log_time_look(t, log_ms);
     char line[256];

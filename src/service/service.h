@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service.h - what the use cases work with, whatever the protocol.
+/* service.h - the parts that the use cases work with.
  *
  *     rung_service service = {.access = access, .hub = hub, .asker = asker, .alloc = alloc};
  *     rung_submit_put(&service, from, &event, now_ms, answer, ctx, &why);
@@ -13,10 +13,10 @@
 #include "service/hub.h"
 
 typedef struct rung_service {
-    rung_access *access;     /* NULL: everybody may do everything, as often as they like */
+    rung_access *access;     /* NULL: no checks and no rate limits */
     rung_hub *hub;           /* NULL: not started */
-    rung_asker *asker;       /* NULL: windows that have left memory are not found */
-    const rung_alloc *alloc; /* for questions that wait */
+    rung_asker *asker;       /* NULL: no archive */
+    const rung_alloc *alloc; /* for questions to the archive */
 } rung_service;
 
 #endif

@@ -75,7 +75,7 @@ void rung_snapshots_give_up(rung_snapshots *s) {
         s->phase = RUNG_SNAPSHOT_NONE;
 }
 
-/* One is finished. */
+/* One is complete. */
 static rung_status note(rung_snapshots *s, uint64_t seq, rung_err *err) {
     rung_status st = rung_store_needed_from(s->store, &s->kept_from, err);
     if (st < 0)
@@ -111,9 +111,9 @@ rung_status rung_snapshots_poll(rung_snapshots *s, bool wait, rung_err *err) {
     return st;
 }
 
-/* By no less than what players and rankings have in memory, since that is what one costs: while it is written, every
- * page that a change touches is copied first. With ten million players and as many changes as can be made, 256 MiB
- * alone would be one in eight seconds, two of them slow. */
+/* A snapshot costs about the memory of players and rankings, since every page that changes meanwhile is copied first.
+ * So the log must grow by at least that. With ten million players at full load, 256 MiB alone would mean one
+ * every eight seconds, two of them slow. */
 static bool is_due(const rung_snapshots *s) {
     uint64_t grown = log_bytes(s) - s->bytes_at_save;
     if (s->phase != RUNG_SNAPSHOT_NONE || grown < s->every)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder that keeps a state.
+/* A folder that stores a state.
  *
- * Opening, in this order, and nothing is served before the end: take the lock and judge the log;
- * load the newest snapshot that is whole; replay what the log has behind it; make the log
- * writable.
+ * Opening: lock the folder and examine the log, load the newest intact snapshot, replay the records after it, start the
+ * log.
  *
  * Invariants:
- *   S1  After opening, the state's sequence is the log's.
- *   S2  A snapshot's sequence is durable in the log before the snapshot gets its name (who saves
- *       has synced).
- *   S3  At most one save at a time, in this process or in its child. The child holds the folder's
- *       lock with us: as long as it lives nobody else can open the folder, and it ends when we do. */
+ *   S1  After opening, the state's sequence is that of the log.
+ *   S2  The log is durable up to a snapshot's sequence before the snapshot gets its name (the caller has synced).
+ *   S3  At most one save at a time, in this process or in its child. The child shares the folder's lock: nobody else
+ *       can open the folder while it lives, and it ends when we do. */
 #define _GNU_SOURCE
 #include "service/store.h"
 
@@ -27,19 +25,19 @@
 #include <time.h>
 
 enum {
-    REPLAY_RECORDS = 1024, /* read and applied together */
+    REPLAY_RECORDS = 1024, /* per read */
     SNAPSHOTS_LISTED = 16, /* two are kept; a crash may leave one more */
     LOCK_TRIES = 25,
     LOCK_PAUSE_MS = 20,
-    PAUSE_BYTES = 1 << 16, /* a child that saves pauses after so many */
+    PAUSE_BYTES = 1 << 16, /* a saving child pauses after this many */
     PAUSE_MS = 1,
 };
 
 struct rung_store {
     rung_store_config config;
     rung_segment_log *log;
-    rung_child *child; /* NULL: no save under way */
-    bool is_followed;  /* the follower has begun and not ended */
+    rung_child *child; /* NULL: no save is running */
+    bool is_followed;  /* between the follower's begin and end */
     rung_store_stats stats;
 };
 
@@ -70,7 +68,7 @@ static rung_status next_block(void *ctx, const void **bytes_out, size_t *len_out
     return rung_snapshot_reader_next(source->reader, bytes_out, len_out, source->err);
 }
 
-/* Half of loading, beside us. */
+/* Half of the loading runs in a worker. */
 typedef struct helper {
     const rung_store *store;
     rung_worker *worker;
@@ -106,7 +104,7 @@ static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGE
     rung_put64(out + 8, d.b);
 }
 
-/* What the stream says of itself is held against what the file around it says. */
+/* Compare the loaded state with the snapshot file's header. */
 static rung_status check_loaded(const rung_state *state, const rung_snapshot_info *info,
                                 rung_err *err) {
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
@@ -150,15 +148,14 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     helper thread = {.store = s};
     rung_load_helper beside = {&thread, begin_help, wait_for_help};
     bool is_helped =
-        rung_alloc_is_shared(s->config.state.alloc); /* another may be for one thread */
+        rung_alloc_is_shared(s->config.state.alloc); /* others may be single-threaded */
     return rung_store_load_snapshot(rung_segment_log_dir(s->log), s->config.alloc,
                                     rung_segment_log_uuid(s->log), seq, &s->config.state,
                                     s->config.progress ? &progress : NULL,
                                     is_helped ? &beside : NULL, state_out, err);
 }
 
-/* The newest whole snapshot, or the empty state where the log itself reaches back to its
- * beginning. */
+/* The newest intact snapshot, or the empty state if the log begins at 1. */
 static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *err) {
     uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(rung_store_log(s));
     size_t count;
@@ -186,7 +183,7 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
         say_passed_over(s, seqs[i], why.message);
     }
     if (count > 0 && rung_segment_log_stat(s->log).first_seq > 1)
-        return RUNG_ECORRUPT; /* `err` tells of the last one tried */
+        return RUNG_ECORRUPT; /* `err` describes the last one tried */
     st = rung_state_create(&s->config.state, state_out);
     return st < 0 ? RUNG_FAIL(err, st, "out of memory") : RUNG_OK;
 }
@@ -245,7 +242,7 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     return st;
 }
 
-/* A process that was killed may leave a child at work on a snapshot, which holds the lock until it has noticed. */
+/* The child of a killed process may hold the lock until it notices that its parent is gone. */
 static rung_status take_folder(const rung_segment_log_config *log, rung_segment_log **log_out,
                                rung_err *err) {
     rung_status st = rung_segment_log_open(log, log_out, err);
@@ -271,7 +268,7 @@ static rung_status open_log(rung_store *s, rung_err *err) {
     return take_folder(&log, &s->log, err);
 }
 
-/* The follower hears of the log before the first event of it. */
+/* Before the first event is replayed. */
 static rung_status begin_follower(rung_store *s, const rung_state *state, rung_err *err) {
     const rung_hub_follower *f = s->config.follower;
     if (!f || !f->begin)
@@ -378,8 +375,8 @@ typedef struct snapshot_target {
     size_t unpaused;             /* bytes since the last pause */
 } snapshot_target;
 
-/* A child takes its time, so that the log's syncs seldom meet it at the disk: beside 16 submissions in flight at 10 M
- * players their p99 is 1.2 times as long as without a snapshot, and 2.5 times if it does not pause. */
+/* A child pauses so that it seldom competes with the log's syncs for the disk. With 16 submissions in flight at 10 M
+ * players, a snapshot makes their p99 1.2 times as long; without pauses 2.5 times. */
 static rung_status pause_now_and_then(snapshot_target *to, size_t len) {
     to->unpaused += len;
     bool is_due = to->unpaused >= PAUSE_BYTES;

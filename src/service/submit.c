@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server refuses of a submission before it is logged. The state has the last word when it applies it. */
+/* Checks before a submission is logged. The state checks it again when it is applied. */
 #include "service/submit.h"
 
 #include "model/calendar.h"
 
 #include <math.h>
 
-/* Of a sum's part. 2^63 of them do not reach the end of a double, so no sum becomes infinite, from where it could never
- * come back. */
+/* For sums: 2^63 summands of this size do not overflow a double, so no sum becomes infinite. */
 #define SUMMAND_MAX 1e288
 
 rung_status rung_submit_open(const rung_service *s, rung_who *who, rung_slice board, int64_t now_ms,
@@ -27,7 +26,7 @@ static bool is_beyond_sums(double value) {
     return fabs(value) > SUMMAND_MAX && !isinf(value);
 }
 
-/* What the board's way of updating takes of a value. */
+/* The range of values that the board's kind of update allows. */
 static rung_status check_update(const rung_board_def *def, uint32_t column,
                                 const rung_score_event *e, rung_err *err) {
     double value = e->values[column].d;
@@ -57,7 +56,7 @@ static inline bool is_large(const rung_score_event *e, uint32_t column) {
     return e->types[column] == RUNG_SCORE_REAL && is_beyond_sums(e->values[column].d);
 }
 
-/* For doors that bring doubles and do not know the board. Never inlined: few values are so large. */
+/* For callers with doubles that have not looked up the board. Rare, so not inlined. */
 __attribute__((noinline)) static rung_status check_large(const rung_service *s,
                                                          const rung_score_event *e, rung_err *err) {
     const rung_board_def *def;
@@ -70,7 +69,7 @@ __attribute__((noinline)) static rung_status check_large(const rung_service *s,
     return st;
 }
 
-/* The library may bring more values than there are; the event's own check refuses that. */
+/* value_count may be too large here; rung_event_check() refuses that later. */
 static inline bool has_large(const rung_score_event *e) {
     for (uint32_t i = 0; i < e->value_count && i < RUNG_COLUMNS_MAX; i++)
         if (is_large(e, i))

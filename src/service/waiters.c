@@ -23,7 +23,7 @@ static rung_hub_waiter *meld(rung_waiters *all, rung_hub_waiter *a, rung_hub_wai
     return a;
 }
 
-/* One heap of a list of brothers: two by two, then all from the last to the first. */
+/* Meld a list of siblings: in pairs, then from the last to the first. */
 static rung_hub_waiter *meld_all(rung_waiters *all, rung_hub_waiter *first) {
     rung_hub_waiter *pairs = NULL, *heap = NULL;
     while (first) {
@@ -33,7 +33,7 @@ static rung_hub_waiter *meld_all(rung_waiters *all, rung_hub_waiter *first) {
         if (b)
             b->next = b->above = NULL;
         a = meld(all, a, b);
-        a->next = pairs; /* from the last on */
+        a->next = pairs; /* reversed */
         pairs = a;
     }
     while (pairs) {

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zone files. The name is checked before any path is made of it; the file must be a regular one
- * of bounded size. */
 #define _GNU_SOURCE
 #include "service/zoneinfo.h"
 
@@ -31,8 +29,7 @@ bool rung_zoneinfo_name_is_valid(rung_slice name) {
     return !at_start;
 }
 
-/* All of the file `name`, at most RUNG_ZONE_TZIF_MAX bytes. RUNG_NOT_FOUND when there is no such
- * regular file. */
+/* Read a file of at most RUNG_ZONE_TZIF_MAX bytes. RUNG_NOT_FOUND: no such regular file. */
 static rung_status read_whole(const char *path, const char *name, char *buffer, size_t *len_out,
                               rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
@@ -43,8 +40,7 @@ static rung_status read_whole(const char *path, const char *name, char *buffer, 
     if (dir < 0)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "timezone: cannot open the folder %s: %s", path,
                             strerrordesc_np(errno));
-    file = openat(dir, name,
-                  O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait on what turns out a pipe */
+    file = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     if (file < 0 || fstat(file, &info) < 0 || !S_ISREG(info.st_mode))
         goto out;
     while (len <= RUNG_ZONE_TZIF_MAX) {
@@ -78,7 +74,7 @@ rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_all
     memcpy(file_name, name.ptr, name.len);
     file_name[name.len] = '\0';
 
-    size_t room = RUNG_ZONE_TZIF_MAX + 1; /* one more, so that a file too long is seen to be */
+    size_t room = RUNG_ZONE_TZIF_MAX + 1; /* one more, to detect a file that is too long */
     char *tzif = rung_alloc_get(alloc, room);
     if (!tzif)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
