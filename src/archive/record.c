@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each kind of event leaves in the archive. Details of administrative events are JSON, for people and SQL tools.
  *
- * Everything here may be done for an event that the state refused or that changed nothing: hiding, showing and
- * erasing are idempotent and name what they touch, so the outcome need not be known. Only the texts say how it
- * went. */
+ * All of it is also correct for an event that the state refused or that changed nothing: hiding, showing and erasing
+ * are idempotent. So the outcome need not be known; only the status column records it. */
 #include "archive/archive.h"
 
 #include "archive/closed_window.h"
@@ -77,7 +76,7 @@ static void put_commands(rung_json_writer *w, const rung_event *e) {
 }
 
 #define COMMAND(kind) (UINT64_C(1) << RUNG_ZCOMMAND_##kind)
-/* Commands that end the life of a key, and those that make its name another key's. */
+/* Commands that delete keys, and those that replace a key. */
 #define ENDS_KEYS   (COMMAND(DEL) | COMMAND(RENAME) | COMMAND(FLUSH))
 #define RENEWS_KEYS (COMMAND(RENAME) | COMMAND(ZSTORE) | COMMAND(ZRANGESTORE))
 
@@ -90,7 +89,7 @@ static bool has_command(const rung_event *e, uint64_t kinds) {
     return false;
 }
 
-/* A key that a command deletes or overwrites starts anew: what is archived under its name belongs to the old one. */
+/* A key that a command deletes or overwrites is a new key afterwards: retire what is archived under its name. */
 static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;

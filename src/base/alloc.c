@@ -123,10 +123,11 @@ static void *meter_resize(void *ctx, void *ptr, size_t old_size, size_t new_size
     void *block = m->inner->resize(m->inner->ctx, ptr, old_size, new_size);
     if (!block && new_size)
         return NULL;
-    size_t more = cost_of(new_size) - cost_of(old_size); /* may wrap: so does the sum, back again */
+    size_t more = cost_of(new_size) - cost_of(old_size); /* may wrap; the sum wraps back */
     size_t used = atomic_fetch_add_explicit(&m->used, more, memory_order_relaxed) + more;
     if (used > atomic_load_explicit(&m->peak, memory_order_relaxed))
-        atomic_store_explicit(&m->peak, used, memory_order_relaxed); /* near enough, with threads */
+        atomic_store_explicit(&m->peak, used,
+                              memory_order_relaxed); /* approximate if threads race */
     return block;
 }
 

@@ -12,7 +12,7 @@ static uint64_t spread(uint64_t word) {
     return (word & 0x007f007f007f007f) | (word & 0x3f803f803f803f80) << 1;
 }
 
-/* The way back; high bits are left out. */
+/* The inverse of spread(); drops the high bits. */
 static uint64_t fold(uint64_t word) {
     word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
     word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
@@ -23,7 +23,7 @@ uint8_t *rung_encode_long_number(uint8_t *at, uint64_t number) {
     if (number >> 56 == 0) {
         uint64_t word = spread(number);
         unsigned n = 8 - (unsigned)__builtin_clzll(word) / 8;
-        rung_put64(at, word | HIGH_BITS >> (72 - 8 * n)); /* not in the last, nor behind it */
+        rung_put64(at, word | HIGH_BITS >> (72 - 8 * n)); /* on all bytes but the last */
         return at + n;
     }
     for (; number >= 0x80; number >>= 7)
@@ -35,7 +35,7 @@ uint8_t *rung_encode_long_number(uint8_t *at, uint64_t number) {
 /* Checks the end and that no shorter form exists. */
 uint64_t rung_careful_number(rung_byte_reader *r) {
     uint64_t number = 0;
-    for (unsigned shift = 0;; shift += 7) { /* the tenth byte ends the number, or is at fault */
+    for (unsigned shift = 0;; shift += 7) { /* at most ten bytes */
         uint8_t byte = rung_get_byte(r);
         if (shift == 63 && byte > 1)
             rung_byte_reader_fail(r, "a number is larger than 64 bits");
@@ -57,9 +57,9 @@ rung_number rung_long_number(const uint8_t *at, const uint8_t *end) {
     if (!ends)
         return unclear;
     unsigned bits = (unsigned)__builtin_ctzll(ends) + 1;
-    word &= ends ^ (ends - 1); /* no more than the number's own bytes */
+    word &= ends ^ (ends - 1); /* only the number's own bytes */
     if (word >> (bits - 8) == 0)
-        return unclear; /* its last byte says nothing */
+        return unclear; /* not the shortest form */
     return (rung_number){fold(word), at + bits / 8};
 }
 

@@ -34,7 +34,7 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
         v0 ^= m;
     }
     uint64_t last = (uint64_t)len << 56;
-    if (len >= 8 && len & 7) /* in one piece: the end of the last 8 bytes there are */
+    if (len >= 8 && len & 7) /* one load: the end of the last 8 bytes */
         last |= rung_get64(p + (len & 7) - 8) >> (64 - 8 * (len & 7));
     for (size_t i = 0; len < 8 && i < len; i++)
         last |= (uint64_t)p[i] << (8 * i);

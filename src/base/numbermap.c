@@ -514,7 +514,7 @@ static void smallest_sort(smallest *s) {
     }
 }
 
-/* Look at everybody in the map. */
+/* Visit every entry of both stores. */
 static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *keys,
                               uint32_t room) {
     smallest s = {keys, 0, room};
@@ -533,7 +533,7 @@ static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *
     return s.count;
 }
 
-/* Ask for every number. */
+/* Look up every number in the span. */
 static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *keys,
                                uint32_t room) {
     uint32_t n = 0;

@@ -435,7 +435,7 @@ static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_d
     return RUNG_OK;
 }
 
-/* Fields that stand for themselves. */
+/* Fields that need no further checks. */
 static void read_plain(const rung_slot *slots, rung_board_def *def) {
     if (slots[BOARD_TITLE].present)
         def->title = slots[BOARD_TITLE].text;
@@ -496,7 +496,7 @@ rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_boa
     st = read_slots(&r, slots, &def, err);
     if (st < 0)
         return st;
-    /* Defaults are kept as such: sending back what was read is no change. */
+    /* Store defaults as absent, so that sending back what was read changes nothing. */
     if (rung_slice_eq(def.title, id))
         def.title = (rung_slice){0};
     if (rung_slice_eq(def.zone_name, RUNG_SLICE("UTC")))

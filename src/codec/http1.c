@@ -380,7 +380,7 @@ static rung_status parse_field(reading *r, rung_slice line) {
     return parse_known(r, known_field(name), value);
 }
 
-/* The empty line: do the fields make sense together? */
+/* After the empty line: check rules across fields. */
 static rung_status check_head(reading *r) {
     rung_head *h = r->head;
     if (h->minor_version == 1 && !h->has_host)

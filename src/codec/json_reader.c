@@ -287,7 +287,7 @@ static uint32_t key_hash(rung_slice key) {
     return (uint32_t)(h >> 32);
 }
 
-/* Does the checked key spelled at `quote` say the same as `key`? */
+/* Is the validated key at `quote`, unescaped, equal to `key`? */
 static bool key_is(const rung_json *r, size_t quote, rung_slice key) {
     const char *p = r->text + quote + 1;
     size_t i = 0;
@@ -362,7 +362,7 @@ rung_status rung__json_next_key_unchecked(rung_json *r, rung_slice *key_out) {
         skip_space(r);
     }
     if (here(r) != '"') {
-        f->is_begun = false; /* the path shall not name the field before */
+        f->is_begun = false; /* keep the previous field out of the path */
         return fail(r, r->at, RUNG_EINVAL, "expected a field's name in quotes");
     }
     f->place = (uint32_t)r->at;
