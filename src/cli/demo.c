@@ -11,9 +11,7 @@
 #include "codec/json_writer.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PLAYERS_DEFAULT = 1000,
@@ -52,13 +50,6 @@ typedef struct demo {
     uint64_t sent;
     rung_json_writer body;
 } demo;
-
-static volatile sig_atomic_t is_interrupted;
-
-static void on_interrupt(int number) {
-    (void)number;
-    is_interrupted = 1;
-}
 
 /* ---- chance ---- */
 
@@ -299,7 +290,7 @@ static int play(demo *d, uint32_t count, bool is_past) {
 static int play_past(demo *d) {
     uint32_t left = d->players * PAST_EACH;
     int code = RUNG_EXIT_OK;
-    while (code == RUNG_EXIT_OK && left > 0 && !is_interrupted) {
+    while (code == RUNG_EXIT_OK && left > 0 && !rung_is_interrupted()) {
         uint32_t count = left < BATCH_MAX ? left : BATCH_MAX;
         code = play(d, count, true);
         left -= count;
@@ -311,7 +302,7 @@ static int play_on(demo *d, const demo_args *args) {
     int64_t began_ms = rung_elapsed_ms();
     uint64_t rate = args->rate ? args->rate : RATE_DEFAULT, done = 0;
     int code = RUNG_EXIT_OK;
-    while (code == RUNG_EXIT_OK && !is_interrupted) {
+    while (code == RUNG_EXIT_OK && !rung_is_interrupted()) {
         int64_t passed_ms = rung_elapsed_ms() - began_ms;
         if (args->seconds && passed_ms >= (int64_t)args->seconds * 1000)
             break;
@@ -320,7 +311,7 @@ static int play_on(demo *d, const demo_args *args) {
         if (count > 0)
             code = play(d, count, false);
         done += due; /* what exceeds a batch is dropped */
-        nanosleep(&(struct timespec){.tv_nsec = TURN_MS * 1000000L}, NULL);
+        rung_pause_ms(TURN_MS);
     }
     return code;
 }
@@ -359,13 +350,11 @@ static int run_demo(const rung_command *self, rung_client *client, void *argumen
     d.is_known = rung_alloc_zeroed(rung_alloc_heap(), players * sizeof *d.is_known);
     if (!d.is_known)
         return rung_command_refuse(self, RUNG_EXIT_PROBLEM, "out of memory");
-    struct sigaction stop = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
+    rung_interrupt_catch();
     int code = run_all(&d, args);
     rung_alloc_free(rung_alloc_heap(), d.is_known, players * sizeof *d.is_known);
     rung_json_writer_deinit(&d.body);
-    return is_interrupted ? RUNG_EXIT_OK : code;
+    return rung_is_interrupted() ? RUNG_EXIT_OK : code;
 }
 
 const rung_command rung_command_demo = {

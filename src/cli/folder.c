@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* ---- the meter ---- */
 
@@ -139,10 +138,10 @@ long rung_folder_user(const char *path) {
 /* ---- reading while a server writes ---- */
 
 bool rung_folder_wait(int *tries) {
-    enum { TRIES_MAX = 10, PAUSE_NS = 20000000 };
+    enum { TRIES_MAX = 10, PAUSE_MS = 20 };
     if (++*tries >= TRIES_MAX)
         return false;
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    rung_pause_ms(PAUSE_MS);
     return true;
 }
 

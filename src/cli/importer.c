@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- the state file ---- */
 
@@ -155,10 +154,6 @@ static verdicts read_answers(rung_importer *im, rung_slice body, bool is_last_tr
     return v;
 }
 
-static void pause_ms(long ms) {
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
-
 /* Retry until the server accepts the batch. Ids make it safe to send all of it again. */
 static int post_patiently(rung_importer *im, verdicts *v) {
     enum { TRIES = 60 };
@@ -172,7 +167,7 @@ static int post_patiently(rung_importer *im, verdicts *v) {
             *v = read_answers(im, rung_reply_body(&reply), try == TRIES);
         bool is_later = is_refused ? means_later(reply.status) : v->is_full;
         if (is_later && try < TRIES) {
-            pause_ms(try < 10 ? 100 * try : 1000);
+            rung_pause_ms(try < 10 ? 100 * try : 1000);
             continue;
         }
         if (try > 1) { /* the duplicates are from our own earlier tries */

@@ -6,6 +6,7 @@
 #include "model/text.h"
 #include "model/utf8.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,27 @@ int64_t rung_elapsed_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void rung_pause_ms(long ms) {
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_interrupt(int number) {
+    (void)number;
+    is_interrupted = 1;
+}
+
+void rung_interrupt_catch(void) {
+    struct sigaction stop = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+bool rung_is_interrupted(void) {
+    return is_interrupted;
 }
 
 /* ---- the terminal ---- */

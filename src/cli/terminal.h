@@ -86,6 +86,11 @@ void rung_progress_show(rung_progress *p, const char *what, uint64_t done, uint6
 void rung_progress_end(rung_progress *p); /* erases it */
 
 int64_t rung_elapsed_ms(void); /* monotonic */
+void rung_pause_ms(long ms);   /* shorter if a signal arrives */
+
+/* From here on SIGINT and SIGTERM no longer end the process. */
+void rung_interrupt_catch(void);
+bool rung_is_interrupted(void);
 
 /* One line of a report: a dim name, then the text. */
 void rung_terminal_line(const char *name, const char *text);

@@ -5,10 +5,8 @@
  * So it always shows one consistent answer. */
 #include "cli/ask.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROWS_MAX = 100, NAME_SIZE = 160, POLL_MS = 500, FRAME_MS = 100 };
@@ -41,15 +39,8 @@ typedef struct watching {
     int code;
 } watching;
 
-static volatile sig_atomic_t is_interrupted;
-
-static void on_interrupt(int number) {
-    (void)number;
-    is_interrupted = 1;
-}
-
 static bool is_over(const watching *w) {
-    return is_interrupted || (w->end_ms && rung_elapsed_ms() >= w->end_ms);
+    return rung_is_interrupted() || (w->end_ms && rung_elapsed_ms() >= w->end_ms);
 }
 
 /* ---- a frame ---- */
@@ -139,7 +130,7 @@ static bool on_stream(void *ctx, rung_slice bytes) {
 
 static void poll_forever(watching *w) {
     while (!is_over(w)) {
-        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+        rung_pause_ms(POLL_MS);
         if (!is_over(w) && !look(w))
             return;
     }
@@ -177,9 +168,7 @@ static int watch(const rung_command *self, rung_client *client, void *arguments)
     int code = rung_ask_open(self, &args->view.ask, &w.stream);
     if (code)
         return code;
-    struct sigaction stop = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
+    rung_interrupt_catch();
     follow(&w);
     rung_client_destroy(w.stream);
     return w.code;
