@@ -340,3 +340,11 @@ bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
     }
     return true;
 }
+
+uint32_t rung__resp_scan_filter(const rung__resp_scan_args *args, rung_zkey_row *rows, uint32_t n) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!args->has_pattern || rung__resp_glob(args->pattern, rows[i].member, NULL))
+            rows[kept++] = rows[i];
+    return kept;
+}

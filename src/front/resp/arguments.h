@@ -88,5 +88,7 @@ typedef struct rung__resp_scan_args {
 bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out);
 bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
                           rung__resp_scan_args *out);
+/* Keep the rows whose members match the pattern; returns how many. */
+uint32_t rung__resp_scan_filter(const rung__resp_scan_args *args, rung_zkey_row *rows, uint32_t n);
 
 #endif

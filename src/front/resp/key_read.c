@@ -170,15 +170,13 @@ void rung__resp_answer_sscan(rung__resp_call *call) {
         return;
     if (k.kind != RUNG_ZKEY_NONE && !rung__resp_take_scan(call, 3, false, &args))
         return;
-    uint32_t n = 0, kept = 0;
+    uint32_t n = 0;
     uint64_t next = 0;
     if (k.count)
         next = rung_zkey_scan(&k, args.cursor, args.count < PIECE ? args.count : PIECE, rows, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (!args.has_pattern || rung__resp_glob(args.pattern, rows[i].member, NULL))
-            rows[kept++] = rows[i];
+    n = rung__resp_scan_filter(&args, rows, n);
     rung__resp_put_cursor(call, next);
-    rung_resp_array(call->out, kept);
-    for (uint32_t i = 0; i < kept; i++)
+    rung_resp_array(call->out, n);
+    for (uint32_t i = 0; i < n; i++)
         rung_resp_bulk(call->out, rows[i].member);
 }

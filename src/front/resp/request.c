@@ -118,12 +118,9 @@ uint32_t rung__resp_in_flight_slot(rung_slice key) {
     return (uint32_t)(h % RUNG__IN_FLIGHT_SLOTS);
 }
 
+/* Commands on several keys have no `key`, except RENAME. */
 static uint32_t slot_of_command(const rung_zcommand *c) {
-    bool is_single = c->kind == RUNG_ZCOMMAND_ZADD || c->kind == RUNG_ZCOMMAND_ZREM ||
-                     c->kind == RUNG_ZCOMMAND_ZREMRANGE || c->kind == RUNG_ZCOMMAND_EXPIRE ||
-                     c->kind == RUNG_ZCOMMAND_PERSIST || c->kind == RUNG_ZCOMMAND_SADD ||
-                     c->kind == RUNG_ZCOMMAND_SREM || c->kind == RUNG_ZCOMMAND_ZSTORE ||
-                     c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
+    bool is_single = c->key.len && c->kind != RUNG_ZCOMMAND_RENAME;
     return is_single ? rung__resp_in_flight_slot(c->key) : RUNG__IN_FLIGHT_WIDE;
 }
 

@@ -25,6 +25,14 @@ static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) 
     return NULL;
 }
 
+/* The same with `count` arguments from argv[first] on as names. */
+static rung_zcommand_item *name_items(rung__resp_call *call, uint32_t first, uint32_t count) {
+    rung_zcommand_item *items = reserve_items(call, count);
+    for (uint32_t i = 0; items && i < count; i++)
+        items[i] = (rung_zcommand_item){.name = call->argv[first + i]};
+    return items;
+}
+
 /* ---- members with scores ---- */
 
 static inline bool take_score(rung__resp_call *call, rung_slice text, double *score_out) {
@@ -171,11 +179,9 @@ void rung__resp_reply_score_zadd(rung__resp_call *call, rung_slice key, rung_sta
 bool rung__resp_build_members(rung__resp_call *call, rung__resp_change *out) {
     rung_zcommand_kind kind = call->command->kind;
     uint32_t at = kind == RUNG_ZCOMMAND_DEL ? 1 : 2, count = call->argc - at;
-    rung_zcommand_item *items = reserve_items(call, count);
+    rung_zcommand_item *items = name_items(call, at, count);
     if (!items)
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = (rung_zcommand_item){.name = call->argv[at + i]};
     out->keys = (rung_zcommand){.kind = kind, .item_count = count, .items = items};
     if (kind != RUNG_ZCOMMAND_DEL)
         out->keys.key = call->argv[1];
@@ -201,11 +207,9 @@ bool rung__resp_build_zremrange(rung__resp_call *call, rung__resp_change *out) {
 
 static bool build_pop(rung__resp_call *call, uint32_t first, uint32_t count, bool is_max,
                       uint64_t pop_count, rung__resp_change *out) {
-    rung_zcommand_item *items = reserve_items(call, count);
+    rung_zcommand_item *items = name_items(call, first, count);
     if (!items)
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = (rung_zcommand_item){.name = call->argv[first + i]};
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZPOP,
                                 .flags = is_max ? RUNG_ZCOMMAND_MAX : 0,
                                 .item_count = count,

@@ -266,25 +266,6 @@ void rung__resp_answer_zrandmember(rung__resp_call *call) {
 
 /* ---- scanning ---- */
 
-static void put_scanned(rung__resp_call *call, uint64_t cursor, const rung_zkey_row *rows,
-                        uint32_t n, const rung__resp_scan_args *args) {
-    uint32_t kept = 0;
-    bool keep[LISTPACK_MAX];
-    for (uint32_t i = 0; i < n; i++) {
-        keep[i] = !args->has_pattern || rung__resp_glob(args->pattern, rows[i].member, NULL);
-        kept += keep[i];
-    }
-    rung__resp_put_cursor(call, cursor);
-    rung_resp_array(call->out, kept * 2);
-    for (uint32_t i = 0; i < n; i++)
-        if (keep[i]) {
-            char score[RUNG_RESP_DOUBLE_MAX];
-            rung_resp_bulk(call->out, rows[i].member);
-            rung_resp_bulk(call->out,
-                           rung_slice_of(score, rung_resp_format_double(rows[i].score, score)));
-        }
-}
-
 /* As in Redis, a small set comes whole, whatever COUNT says. */
 void rung__resp_answer_zscan(rung__resp_call *call) {
     rung__resp_scan_args args;
@@ -301,7 +282,15 @@ void rung__resp_answer_zscan(rung__resp_call *call) {
     else
         next = rung_zkey_scan(&k, args.cursor,
                               args.count < LISTPACK_MAX ? args.count : LISTPACK_MAX, rows, &n);
-    put_scanned(call, next, rows, n, &args);
+    n = rung__resp_scan_filter(&args, rows, n);
+    rung__resp_put_cursor(call, next);
+    rung_resp_array(call->out, n * 2);
+    for (uint32_t i = 0; i < n; i++) {
+        char score[RUNG_RESP_DOUBLE_MAX];
+        rung_resp_bulk(call->out, rows[i].member);
+        rung_resp_bulk(call->out,
+                       rung_slice_of(score, rung_resp_format_double(rows[i].score, score)));
+    }
 }
 
 /* ---- several questions ---- */
