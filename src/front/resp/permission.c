@@ -104,8 +104,11 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
 }
 
 bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why) {
-    return rung_access_allow(call->r->access, &call->s->who, &(rung_need){.cost = n}, call->now_ms,
-                             why) == RUNG_ACCESS_OK;
+    rung_who *who = &call->s->who;
+    rung_need need = {.role = RUNG_ROLE_READ, .player = rung_who_player(who), .cost = n};
+    rung_verdict v = rung_access_allow(call->r->access, who, &need, call->now_ms, why);
+    call->is_known = v == RUNG_ACCESS_OK;
+    return v != RUNG_ACCESS_TOO_MANY;
 }
 
 bool rung__resp_sees_all(const rung__resp_call *call) {

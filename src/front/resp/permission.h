@@ -19,7 +19,7 @@ bool rung__resp_has_role(rung__resp_session *s, rung_role role, rung_slice board
 /* May it delete boards with their own rules? The state checks again when it applies the commands: a board may get its
  * rules in between. */
 bool rung__resp_is_admin(rung__resp_session *s, int64_t now_ms);
-/* Count `n` commands; false: over the rate limit. */
+/* Count `n` commands; false: over the rate limit. Finds out call->is_known on the way. */
 bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why);
 /* May it see every key? */
 bool rung__resp_sees_all(const rung__resp_call *call);
