@@ -8,24 +8,22 @@
  *         ... answer.err.message, and answer.rate.retry_s when there were too many
  *     ...
  *     need = (rung_need){.role = RUNG_ROLE_READ, .board = other};
- *     if (rung_access_allow(access, &who, &need, now_ms, NULL) == RUNG_ACCESS_OK)     // as often as it lasts
+ *     if (rung_access_allow(access, &who, &need, now_ms, NULL) == RUNG_ACCESS_OK)     // for every step
  *
- * Whoever stays (a RESP connection, a viewer, a batch over many boards) is identified once and asks
- * rung_access_allow() for each step. That looks the key up again whenever the table has changed, so a key that is
- * revoked stops working at the next step, not at the next connection.
+ * A long-lived client (a RESP connection, a viewer, a batch over many boards) is identified once, and
+ * rung_access_allow() is called for each step. It looks the key up again if the table has changed, so a revoked key
+ * stops working at the next step, not at the next connection.
  *
  * The rules:
- *   1. A role may do what the lesser ones may: read < server < admin. RUNG_ROLE_NONE is asked of nobody.
- *   2. A key limited to boards may touch those. What concerns no board (players, bans, the whole server) it may only
- *      read.
- *   3. A player's token may only read, and only what names its own player; "me" is that player.
- *   4. Where there has never been a key, access is open: who shows none is an admin. A server listens on loopback
- *      only then (rung_access_is_open). A key that is shown and not known is refused even so.
- *   5. Unknown id and wrong secret cannot be told apart, neither by the answer nor by its time.
- *   6. Boards of the configuration's `public_boards` may be read by who shows no key: what concerns one of them, and
- *      nothing that concerns no board. So may everybody whose key or token is good: showing one never gives less than
- *      showing none. What tells about people rather than scores needs a key all the same (rung_need.is_keyed).
- *   7. The rate comes first: who shows bad keys pays for them from the bucket of their address.
+ *   1. A role includes the lower ones: read < server < admin.
+ *   2. A key limited to boards may use only those. What concerns no board (players, bans, the server) it may only read.
+ *   3. A player's token may only read, and only about its own player; "me" is that player.
+ *   4. As long as there has never been a key, access is open: a client without a key is an admin. The server then
+ *      listens on loopback only (rung_access_is_open). An unknown key is refused even then.
+ *   5. An unknown id and a wrong secret give the same answer in the same time.
+ *   6. Boards in `public_boards` may be read without a key, and with any valid key or token: presenting one never gives
+ *      less than presenting none. Information about people needs a key even there (rung_need.is_keyed).
+ *   7. The rate is charged first: bad keys are charged to the bucket of their address.
  *
  * Threads: all calls from the loop's thread. */
 #ifndef RUNG_SERVICE_ACCESS_H
@@ -53,19 +51,18 @@ typedef enum rung_verdict {
     RUNG_ACCESS_TOO_MANY,  /* rate used up, or too many invalid tokens from this address */
 } rung_verdict;
 
-/* Somebody who has been identified. A plain value, to be kept as long as the access lives; zero is nobody. */
+/* An identified client. A plain value, valid as long as the access lives; zero is nobody. */
 typedef struct rung_who {
     rung_role role;
     uint8_t key_id_len; /* 0: no key was shown */
     char key_id[RUNG_KEY_ID_MAX];
     uint8_t player_len; /* of a token; else 0 */
     char player[RUNG_NAME_MAX];
-    uint64_t peer;       /* stands for the address it came from */
+    uint64_t peer;       /* a number for its address */
     uint32_t key_index;  /* where the key was in the table ... */
     uint64_t generation; /* ... of this generation */
-    int64_t
-        created_ms; /* tells the key from one of the same id in a file put in place of the old */
-    int64_t expires_ms; /* of a token; else 0 */
+    int64_t created_ms;  /* of the key: a replaced file may have another key with this id */
+    int64_t expires_ms;  /* of a token; else 0 */
 } rung_who;
 
 static inline rung_slice rung_who_player(const rung_who *who) {
@@ -75,7 +72,7 @@ static inline rung_slice rung_who_key(const rung_who *who) {
     return (rung_slice){who->key_id, who->key_id_len};
 }
 
-/* Zero is a good default for every field but alloc. */
+/* Zero is a good default, except for alloc. */
 typedef struct rung_access_config {
     const rung_alloc *alloc;
     const rung_fs *fs;          /* where the keys file is; NULL: the operating system's files */
@@ -99,24 +96,24 @@ void rung_access_destroy(rung_access *a);
 
 /* ---- the keys in force ---- */
 
-/* Read the keys again if the file is another than the one last read (a stat; call it twice a second), or in any case
- * with `force` (SIGHUP). RUNG_OK: new keys are in force; RUNG_UNCHANGED; negative: the file is gone, damaged or cannot
- * be read, and the keys stay as they were: say so (once: the same failure again is RUNG_UNCHANGED unless forced). */
+/* Read the keys again if the file has changed (one stat; call it twice a second), or in any case with `force` (SIGHUP).
+ * RUNG_OK: new keys are in force; RUNG_UNCHANGED; negative: the file is gone, damaged or unreadable, and the old keys
+ * stay in force. A repeated failure is RUNG_UNCHANGED unless forced. */
 RUNG_NODISCARD rung_status rung_access_reload(rung_access *a, bool force, rung_err *err);
-/* Of the keys in force. Whoever keeps what was allowed asks again when it differs. */
+/* Changes with the keys in force. Whoever caches a permission must ask again then. */
 uint64_t rung_access_generation(const rung_access *a);
 /* There has never been a key: everybody may do everything. */
 bool rung_access_is_open(const rung_access *a);
 /* The table in force; until the next reload. */
 const rung_keys *rung_access_keys(const rung_access *a);
-/* Where they are kept, for who changes them (keys_file.h) and then calls reload; NULL: nowhere. */
+/* The keys file, for changes by keys_file.h followed by a reload; NULL: none. */
 const char *rung_access_path(const rung_access *a);
 const rung_fs *rung_access_fs(const rung_access *a); /* as in the configuration */
 
 /* ---- who ---- */
 
-/* The credentials in the value of an Authorization header: the text behind "Bearer ". Empty when there is none; a
- * header of another scheme comes back whole, and is then refused as an unknown key. */
+/* The text after "Bearer " in an Authorization header. Empty if there is no header. A header of another scheme is
+ * returned unchanged, and is then refused as an unknown key. */
 rung_slice rung_access_bearer(rung_slice header);
 
 /* Recognise a key's text or a player's token; nothing presented (len 0) is nobody, and fine. RUNG_ACCESS_OK, or with
@@ -128,66 +125,63 @@ typedef struct rung_access_answer rung_access_answer;
 rung_verdict rung_access_identify(rung_access *a, rung_slice presented, rung_slice peer,
                                   int64_t now_ms, rung_who *who, rung_access_answer *answer);
 
-/* The player meant by `player` in a request of `who`: their own when it is "me" and they are a token's; else itself. */
+/* Resolves "me" to the player of a token; returns any other name unchanged. */
 rung_slice rung_who_resolve(const rung_who *who, rung_slice player);
 
 /* ---- what, and how often ---- */
 
-/* "Boards will be asked for one by one": a batch, a list of boards. Then the role alone is looked at. */
+/* A batch or a list of boards: each board is checked later, now only the role is. */
 #define RUNG_BOARDS_EACH RUNG_SLICE("")
 
-/* What one step of a use case asks for. Zero is nothing, which everybody may. */
+/* The permission that a step needs. Zero: none. */
 typedef struct rung_need {
     rung_role role;
-    bool is_keyed;     /* that a board is public does not suffice: who follows whom */
-    rung_slice board;  /* ptr NULL: it concerns none */
-    rung_slice player; /* ptr NULL: about none in particular */
-    uint32_t
-        cost; /* requests, from the player's bucket for a token, the key's for a key, else the address's */
+    bool is_keyed;     /* needs a key even if the board is public: who follows whom */
+    rung_slice board;  /* ptr NULL: none */
+    rung_slice player; /* ptr NULL: none in particular */
+    uint32_t cost; /* requests to charge to the token's player, else the key, else the address */
 } rung_need;
 
-/* The other half of a verdict. */
+/* The details of a verdict. */
 struct rung_access_answer {
     rung_verdict verdict;
-    rung_rate_answer
-        rate;     /* of the bucket that paid, or refused; all 0: nothing was to pay, or no limit */
-    rung_err err; /* set when the verdict is not RUNG_ACCESS_OK */
+    rung_rate_answer rate; /* of the bucket charged; all 0: no charge, or no limit */
+    rung_err err;          /* set if the verdict is not RUNG_ACCESS_OK */
 };
 
 /* May `who` do it, now? `answer` may be NULL if it costs nothing. */
 rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *need, int64_t now_ms,
                                rung_access_answer *answer);
-/* Both in one, for who comes with a single request. */
+/* Identify and allow, for a single request. */
 rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice peer,
                                const rung_need *need, int64_t now_ms, rung_who *who,
                                rung_access_answer *answer);
-/* Is it an admin's key? For who must decide that cheaply, before anything else: tokens are not looked at. */
+/* Is it an admin's key? A cheap first check; does not look at tokens. */
 bool rung_access_is_admin(rung_access *a, rung_slice presented, int64_t now_ms);
 
-/* One submission for `player`, whoever sends it: RUNG_ACCESS_OK or RUNG_ACCESS_TOO_MANY. */
+/* Charge one submission to `player`'s rate: RUNG_ACCESS_OK or RUNG_ACCESS_TOO_MANY. */
 rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms,
                                rung_access_answer *answer);
 
 /* ---- which boards ---- */
 
-/* Which boards `who` sees, for an answer that is made once for all who see the same: the patterns of its key, each with
- * a newline behind it, in `out`. ptr NULL: all boards. Public ones are seen by everybody and not named. */
+/* The boards that `who` may see, as a key for cached answers: the patterns of its key, each followed by a newline, in
+ * `out`. ptr NULL: all boards. Public boards are not listed. */
 #define RUNG_SIGHT_MAX (RUNG_KEY_PATTERNS_MAX * (RUNG_NAME_MAX + 1))
 rung_slice rung_access_sight(rung_access *a, rung_who *who, char out[RUNG_SIGHT_MAX]);
 bool rung_access_sees(const rung_access *a, rung_slice sight, rung_slice board);
 
 /* ---- whose ---- */
 
-/* One number for one who asks, as the buckets tell them apart: a key, a token's player, else the address. */
+/* A number for the client, as rate limits distinguish them: the token's player, else the key, else the address. */
 uint64_t rung_access_identity(const rung_access *a, const rung_who *who);
-/* Whose share of a room a request counts against (base/fair.h), by that number: 1 .. RUNG_FAIR_SHARES - 1; nobody can
- * choose whom to share one with. */
+/* The client's share of a resource (base/fair.h), from that number: 1 .. RUNG_FAIR_SHARES - 1. Not predictable. */
 uint32_t rung_access_share(const rung_access *a, const rung_who *who);
 
 typedef struct rung_access_stats {
-    uint64_t verified;   /* signatures of tokens looked at */
-    uint64_t forged;     /* of those, in vain */
-    uint64_t unverified; /* tokens turned away without a look, for their address */
+    uint64_t verified;   /* token signatures checked */
+    uint64_t forged;     /* of those, bad ones */
+    uint64_t unverified; /* tokens refused unchecked because of their address */
 } rung_access_stats;
 rung_access_stats rung_access_stat(const rung_access *a);
 

@@ -80,7 +80,7 @@ typedef struct one_answer {
     rung_err *err;
 } one_answer;
 
-/* Without the places of windows that there are not: most outcomes have one of sixteen. */
+/* Copy only the windows that are set: most outcomes have one of sixteen. */
 static void copy_outcome(rung_outcome *to, const rung_outcome *from) {
     memcpy(to, from, offsetof(rung_outcome, windows) + from->window_count * sizeof *from->windows);
 }
@@ -95,7 +95,7 @@ static void take_answer(void *ctx, rung_status st, const rung_outcome *outcome,
         *one->err = *err;
 }
 
-/* Everything that was put is answered when this returns. */
+/* Commit and answer everything that was put. */
 static void settle(rung *db) {
     do
         rung_hub_flush(db->hub);
@@ -114,7 +114,7 @@ static rung_status submit(rung *db, rung_event *event, rung_outcome *out, rung_e
 
 /* ---- scores ---- */
 
-/* By the checks that the server makes. */
+/* With the server's checks. */
 static rung_status put_score(rung *db, rung_event *event, rung_hub_answer *answer, void *ctx,
                              rung_err *err) {
     rung_access_answer why;
