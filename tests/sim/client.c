@@ -58,6 +58,7 @@ static bool begins(const char *text, const char *with) {
 }
 
 static sim_answer classify_reply(const char *text) {
+    text += begins(text, "[-"); /* a transaction, all of whose commands have the same answer */
     if (text[0] != '-')
         return SIM_OK;
     if (begins(text, "-NOAUTH") || begins(text, "-NOPERM") || begins(text, "-WRONGPASS"))
@@ -386,7 +387,7 @@ static void end_stream(sim_client *c) {
 }
 
 static void send_op(sim_client *c, const sim_op *op) {
-    char bytes[1024], chunk[1100];
+    char bytes[SIM_REQUEST_MAX], chunk[SIM_REQUEST_MAX + 20];
     size_t len;
     if (c->mode == SIM_MODE_HTTP) {
         len = sim_op_http(op, sim_world_key(c->world, c), bytes, sizeof bytes);
@@ -471,6 +472,8 @@ static void want_submission(sim_client *c, sim_op *op) {
     op->player = (uint8_t)below(c, SIM_PLAYERS);
     op->is_delta = op->board != SIM_DECAY && chance(c, 20);
     op->value = (int32_t)below(c, 30) - (op->board == 1 ? 8 : 0) + (op->board == SIM_DECAY);
+    if (c->world->taste.has_meta && chance(c, 60))
+        op->meta = 1 + below(c, SIM_META_MAX);
     if (chance(c, 75))
         snprintf(op->id, sizeof op->id, "c%u-%u", c->number, ++c->ids);
 }

@@ -76,8 +76,8 @@ MUTATIONS = {
         ".tie = tie == RUNG_TIE_PLAYER        ? compare_larger_first"),
     "min_seq answered early": (
         "src/front/api/api.c",
-        "(uint64_t)arg->number > rung_state_seq(",
-        "(uint64_t)arg->number > 1 + rung_state_seq("),
+        "(uint64_t)min_seq->number > rung_state_seq(",
+        "(uint64_t)min_seq->number > 1 + rung_state_seq("),
     "answer before durable": (
         "src/journal/writer.c",
         "    if (is_sync_due(w))\n        st = sync_log(w, err);\n    if (st < 0)\n        return st;\n"
@@ -102,8 +102,8 @@ MUTATIONS = {
         "        if (!b->is_throttled)"),
     "stale page": (
         "src/front/api/page_cache.c",
-        "page->seq == key->seq && page->ordinal",
-        "page->seq + 4 >= key->seq && page->ordinal"),
+        "page->key.seq == key->seq && page->key.ordinal",
+        "page->key.seq + 4 >= key->seq && page->key.ordinal"),
     "pipelined answers swapped": (
         "src/front/http/exchange.c",
         "    if (s->first == x) {\n        rung_conn_write(s->conn, bytes);",
@@ -126,9 +126,46 @@ MUTATIONS = {
         "return key->revoked_ms == 0 && (",
         "return (key->revoked_ms == 0 || key->role == RUNG_ROLE_ADMIN) && ("),
     "revocation not durable": (
-        "src/guard/keys_file.c",
-        "    failed = p->fs->dir_sync(p->fs->ctx, p->dir);\n",
-        "    failed = 0;\n"),
+        "src/journal/file.c",
+        "    if (st == RUNG_OK)\n        return rung_dir_sync(d, err);\n    rung_ignore(rung_dir_unlink(d, temporary",
+        "    if (st == RUNG_OK)\n        return mode == RUNG_FILE_PRIVATE ? RUNG_OK : rung_dir_sync(d, err);\n"
+        "    rung_ignore(rung_dir_unlink(d, temporary"),
+    "archive ahead of a log that is not sure": (
+        "src/archive/follower.c",
+        "    if (last > sure && !is_gap)",
+        "    if (last > sure && f->config.batch_events == 0)"),
+    "WAL of the archive not written again": (
+        "src/archive/sqlite/sqlite_archive.c",
+        "            st = write_again(a, err);",
+        "            st = a->db ? RUNG_OK : write_again(a, err);"),
+    "empty archive keeps the log of another life": (
+        "src/archive/sqlite/sqlite_archive.c",
+        "            st = adopt_log(a, c->log_id, err);",
+        "            st = a->db ? RUNG_OK : adopt_log(a, c->log_id, err);"),
+    "snapshot does not wait for the archive": (
+        "src/archive/attach.c",
+        "    return oldest ? oldest : UINT64_MAX;",
+        "    return oldest == UINT64_MAX ? oldest : UINT64_MAX;"),
+    "archive asked before it has the last ban": (
+        "src/service/asker.c",
+        "        job->needs_closed && m.closed_seq > m.changed_seq ? m.closed_seq : m.changed_seq;",
+        "        job->needs_closed && m.closed_seq > m.changed_seq ? m.closed_seq : 0;"),
+    "damaged snapshot is loaded": (
+        "src/journal/snapshot_file.c",
+        "    if (crc != rung_get32(r->block + 8))",
+        "    if (r->block_count > 100 && crc != rung_get32(r->block + 8))"),
+    "damaged record is read": (
+        "src/journal/segment.c",
+        "    if (chain != r.payload_crc || !rung_is_zero",
+        "    if ((chain != r.payload_crc && r.length == 0) || !rung_is_zero"),
+    "one id too few is remembered": (
+        "src/state/ids.c",
+        "    while (rung_names_count(s->ids.table) > s->ids.capacity) {",
+        "    while (rung_names_count(s->ids.table) > s->ids.capacity - (s->ids.capacity > 1)) {"),
+    "reads as of a clock behind the log": (
+        "src/service/ask.c",
+        "    if (q->query.now_ms < rung_state_time(state))",
+        "    if (q->query.now_ms < rung_state_time(state) - 86400000)"),
 }
 
 

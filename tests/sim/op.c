@@ -307,12 +307,22 @@ static void put_path(text *t, const sim_op *op) {
     }
 }
 
+static void put_meta(text *t, const sim_op *op) {
+    for (uint32_t i = 0; i < op->meta; i++)
+        put(t, "%c", 'a' + (int)(i % 26));
+}
+
 static void put_submission(text *t, const sim_op *op) {
     char player[8];
     sim_player_name(op->player, player);
     put(t, "\"player\":\"%s\",\"%s\":%d", player, op->is_delta ? "delta" : "score", op->value);
     if (op->id[0])
         put(t, ",\"id\":\"%s\"", op->id);
+    if (op->meta) {
+        put(t, ",\"meta\":\"");
+        put_meta(t, op);
+        put(t, "\"");
+    }
     put(t, "}");
 }
 
@@ -341,7 +351,7 @@ static void put_body(text *t, const sim_op *op) {
 }
 
 size_t sim_op_http(const sim_op *op, const char *key, char *out, size_t size) {
-    char body[512];
+    char body[SIM_REQUEST_MAX];
     text t = {out, 0, size}, b = {body, 0, sizeof body};
     body[0] = 0;
     put_body(&b, op);
@@ -394,7 +404,7 @@ static void put_command(text *t, const sim_command *c) {
 }
 
 static void put_resp_submit(text *t, const sim_op *op) {
-    char words[200], player[8];
+    char words[SIM_REQUEST_MAX], player[8];
     text w = {words, 0, sizeof words};
     sim_player_name(op->player, player);
     put(&w, "RUNG.SUBMIT %s %s %d", sim_board_names[op->board], player, op->value);
@@ -402,6 +412,10 @@ static void put_resp_submit(text *t, const sim_op *op) {
         put(&w, " DELTA");
     if (op->id[0])
         put(&w, " ID %s", op->id);
+    if (op->meta) {
+        put(&w, " META ");
+        put_meta(&w, op);
+    }
     put_words(t, words);
 }
 

@@ -22,6 +22,8 @@ enum {
     SIM_MEMBERS = 6,
     SIM_COMMANDS_MAX = 3,
     SIM_TAG_SIZE = 200,
+    SIM_META_MAX = 900,
+    SIM_REQUEST_MAX = 2048,
 };
 
 typedef enum sim_op_kind {
@@ -58,6 +60,7 @@ typedef struct sim_op {
     uint8_t client, board, player, other, country, window, style, around, limit, offset, probe;
     bool is_delta, has_country, is_multi, is_resp, is_follow;
     int32_t value;
+    uint32_t meta;                      /* bytes of it, so that the log has more than a few */
     char id[24];                        /* of a submission; empty: none */
     char window_id[RUNG_WINDOW_ID_MAX]; /* of a question; empty: the current one */
     uint64_t min_seq;

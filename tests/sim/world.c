@@ -524,6 +524,7 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
     t->has_keys = chance(w, 400);
     t->has_archive = chance(w, 400);
+    t->has_meta = t->fill ? chance(w, 800) : chance(w, 300);
     if (t->has_archive &&
         chance(w, 700)) { /* longer lives, so that windows are closed and asked for */
         t->crash = t->crash ? 1 : 0;

@@ -43,7 +43,7 @@ typedef struct sim_taste {
     uint32_t crash, kill, fail, fill, cut, jump, stop, rot;
     uint32_t crash_opening; /* in its place while the server recovers */
     uint32_t pause;         /* percent of file calls at which a task is put aside */
-    bool has_keys, has_archive;
+    bool has_keys, has_archive, has_meta;
     uint32_t waiting_max;
     uint64_t segment_size, snapshot_every, memory_max;
     uint32_t id_capacity;
