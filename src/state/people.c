@@ -311,8 +311,7 @@ static int by_number(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Sort ascending and drop repetitions; returns how many are left. */
-static uint32_t sort_unique(uint32_t *list, uint32_t n) {
+uint32_t rung__sort_unique(uint32_t *list, uint32_t n) {
     uint32_t kept = 0;
     qsort(list, n, sizeof *list, by_number);
     for (uint32_t i = 0; i < n; i++)
@@ -368,7 +367,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     while (st >= 0 && n < e->friends.count && rung_names_next(&packed, &name))
         st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
     if (st >= 0)
-        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n));
+        st = replace_friends(s, p, !e->friends.follow, list, rung__sort_unique(list, n));
     if (st == RUNG_UNCHANGED && rung_names_count(s->players) != known)
         st = RUNG_OK; /* somebody became known */
     rung_alloc_free(s->alloc, list, bytes);

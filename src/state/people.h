@@ -24,6 +24,8 @@ RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_ev
                                                     rung_err *err);
 /* p follows q. RUNG_OK, RUNG_UNCHANGED or RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q);
+/* Sort ascending and drop repetitions; returns how many are left. */
+uint32_t rung__sort_unique(uint32_t *list, uint32_t n);
 /* Remove a player from all windows of a board and from what bans hold of it. RUNG_OK or RUNG_UNCHANGED. */
 rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player);
 /* The next attribute of a packed profile; *offset begins at 0. */

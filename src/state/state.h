@@ -232,6 +232,10 @@ RUNG_NODISCARD rung_status rung_view_friends(const rung_view *v, const rung_allo
                                              rung_slice player, uint32_t offset, uint32_t limit,
                                              rung_row *rows, uint32_t *count_out,
                                              uint32_t *total_out);
+/* The same for any list of ids. Unknown and unranked ids are left out; repeated ids count once. */
+RUNG_NODISCARD rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
+                                          const rung_slice *ids, uint32_t offset, uint32_t limit,
+                                          rung_row *rows, uint32_t *count_out, uint32_t *total_out);
 
 /* ---- boards, windows and players ---- */
 

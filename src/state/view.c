@@ -532,7 +532,7 @@ rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, r
     return RUNG_OK;
 }
 
-/* ---- friends ---- */
+/* ---- friends and lists ---- */
 
 /* Read rows [offset, offset + limit) of the list, a heap of n, which this destroys. */
 static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n, uint32_t offset,
@@ -599,6 +599,22 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
         memcpy(players, f->following, n * sizeof *players);
     rung_status st = rank_list(v, alloc, n + 1, players, offset, limit, rows, count_out, total_out);
     rung_alloc_free(alloc, players, (n + 1) * sizeof *players);
+    return st;
+}
+
+rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
+                           const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
+                           uint32_t *count_out, uint32_t *total_out) {
+    *count_out = *total_out = 0;
+    if (n == 0)
+        return RUNG_OK;
+    uint32_t *players = rung_alloc_get(alloc, n * sizeof *players);
+    if (!players)
+        return RUNG_ENOMEM;
+    rung_names_find_batch(names_of(v), ids, n, players);
+    uint32_t kept = rung__sort_unique(players, n);
+    rung_status st = rank_list(v, alloc, kept, players, offset, limit, rows, count_out, total_out);
+    rung_alloc_free(alloc, players, n * sizeof *players);
     return st;
 }
 

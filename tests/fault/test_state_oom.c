@@ -228,7 +228,9 @@ TEST(friends_and_lists) {
             rung_failalloc_fail_at(&fa, n, true);
             const rung_alloc *alloc = rung_failalloc_port(&fa);
             rung_status st =
-                rung_view_friends(&v, alloc, taste->players[0], 0, 50, rows, &count, &total);
+                i % 2 ? rung_view_friends(&v, alloc, taste->players[0], 0, 50, rows, &count, &total)
+                      : rung_view_list(&v, alloc, taste->player_count, taste->players, 0, 50, rows,
+                                       &count, &total);
             failed = fa.failed_count;
             CHECK(failed ? st == RUNG_ENOMEM : st != RUNG_ENOMEM);
             rung_failalloc_deinit(&fa);

@@ -575,6 +575,21 @@ static void ask_friends(run *r, const rung_view *a, const model_view *b) {
     same_rows(r, b, "friends", n, rows, n_model, model_rows, true);
 }
 
+static void ask_list(run *r, const rung_view *a, const model_view *b) {
+    rung_slice ids[LISTED_MAX];
+    uint32_t listed = below(r, LISTED_MAX), n = 0, total = 0, n_model = 0, total_model = 0;
+    for (uint32_t i = 0; i < listed; i++)
+        ids[i] = somebody(r, b);
+    uint32_t offset = chance(r, 70) ? 0 : below(r, 5),
+             limit = chance(r, 50) ? ROWS_MAX : below(r, 6);
+    SAME_STATUS(r, "list",
+                rung_view_list(a, rung_alloc_heap(), listed, ids, offset, limit, rows, &n, &total),
+                RUNG_OK);
+    model_list(b, listed, ids, offset, limit, model_rows, &n_model, &total_model);
+    SAME_U(r, "list in all", total, total_model);
+    same_rows(r, b, "list", n, rows, n_model, model_rows, true);
+}
+
 /* Decayed scores differ in their last digits, and near ones may stand either way: take over the order that is. */
 static void adopt_order(run *r, const rung_query *q, model_view *b) {
     rung_query sparse = *q;
@@ -602,8 +617,8 @@ static void same_view(const run *r, const rung_view *a, const model_view *b) {
 
 static void ask_view(run *r) {
     static void (*const asks[])(run *, const rung_view *, const model_view *) = {
-        ask_top,      ask_around,      ask_rows,     ask_at_score, ask_target,
-        ask_quantile, ask_count_range, ask_by_width, ask_by_count, ask_friends,
+        ask_top,         ask_around,   ask_rows,     ask_at_score, ask_target, ask_quantile,
+        ask_count_range, ask_by_width, ask_by_count, ask_friends,  ask_list,
     };
     rung_query q = random_query(r);
     rung_view a;

@@ -102,6 +102,8 @@ uint32_t model_distribution_by_width(const model_view *v, uint32_t n,
 rung_status model_quantile(const model_view *v, uint32_t num, uint32_t den, rung_row *row);
 rung_status model_friends(const model_view *v, rung_slice player, uint32_t offset, uint32_t limit,
                           rung_row *rows, uint32_t *count_out, uint32_t *total_out);
+void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset,
+                uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out);
 
 const rung_board_def *state_model_board(const state_model *m, rung_slice id); /* NULL: none */
 uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out,

@@ -553,8 +553,8 @@ static void finish_list(const model_view *v, rung_row *listed, uint32_t total, u
     *total_out = total;
 }
 
-static void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset,
-                       uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
+void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset,
+                uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
     rung_row *listed = malloc((n + 1) * sizeof *listed);
     CHECK(listed);
     uint32_t total = 0;
