@@ -520,7 +520,7 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->rot = chance(w, 250) ? 30 + below(w, 100) : 0;
     t->crash_opening = t->crash ? t->crash + below(w, 2) * below(w, 40) : 0;
     t->pause = below(w, 4) * 25;
-    t->waiting_max = chance(w, 200) ? 2 + below(w, 8) : 1024;
+    t->waiting_max = chance(w, t->fill ? 500 : 200) ? 2 + below(w, 8) : 1024;
     t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
     t->has_keys = chance(w, 400);
     t->has_archive = chance(w, 400);
@@ -529,7 +529,8 @@ static void choose_taste(sim_world *w, const sim_config *config) {
         chance(w, 700)) { /* longer lives, so that windows are closed and asked for */
         t->crash = t->crash ? 1 : 0;
         t->kill = t->kill ? 1 : 0;
-        t->fail = t->fail ? 1 : 0;
+        t->fail = t->fail ? 1 + below(w, 2) : 0;
+        t->crash_opening = t->crash && chance(w, 300) ? 30 + below(w, 60) : t->crash;
         t->steps += 600;
     }
     t->id_capacity = chance(w, 300) ? 1 + below(w, 12) : 1000000;
