@@ -174,18 +174,21 @@ def run(command, **more):
 
 
 def make_copy():
-    """The tree as it is, with a build folder that stays for the next time."""
+    """The tree as it is, with a build folder that stays for the next time. Only what differs is written, so that its
+    date is new: an object of the last mutation must not look up to date."""
     COPY.mkdir(parents=True, exist_ok=True)
-    for old in COPY.iterdir():
-        if old.name != "build":
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
-    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, check=True,
-                           stdout=subprocess.PIPE).stdout.split("\n")
+    files = set(subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, check=True,
+                               stdout=subprocess.PIPE).stdout.split("\n"))
+    for old in COPY.rglob("*"):
+        name = str(old.relative_to(COPY))
+        if not name.startswith("build") and old.is_file() and name not in files:
+            old.unlink()
     for name in filter(None, files):
         source, target = ROOT / name, COPY / name
-        if source.is_file():
+        if source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
     run(["cmake", "--preset", "dev"], check=True)
 
 
