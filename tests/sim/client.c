@@ -116,7 +116,7 @@ static bool is_archived(const sim_fields *f) {
 static void claim(sim_client *c, const sim_flight *f, sim_answer answer, int status,
                   const char *text) {
     sim_judge *j = &c->world->judge;
-    uint64_t hi = sim_world_applied(c->world);
+    uint64_t hi = c->node->applied;
     bool is_change = sim_op_is_change(f->op);
     uint64_t seq = answer == SIM_OK ? check_seq(c, f, text, hi) : 0;
     if (seq && is_archived(c->world->fields))
@@ -434,8 +434,7 @@ bool sim_client_ask(sim_client *c, sim_op *op) {
                                           : "commands",
              what, op->sent > 1 ? ", again" : "");
     sim_flight *f = &c->flights[c->flight_count++];
-    *f = (sim_flight){
-        .op = op, .lo = sim_world_applied(c->world), .replies_left = sim_op_replies(op)};
+    *f = (sim_flight){.op = op, .lo = c->node->applied, .replies_left = sim_op_replies(op)};
     sim_world_sent(c->world, c, f);
     send_op(c, op);
     return true;
@@ -447,9 +446,10 @@ static bool open_connection(sim_client *c) {
     if (c->world->keys[c->key].is_revoked_perhaps && chance(c, 70))
         c->key = 0;
     uint16_t port = c->mode == SIM_MODE_RESP ? SIM_RESP_PORT : SIM_HTTP_PORT;
-    if (!sim_world_is_listening(c->world, port))
+    c->node = sim_world_some_node(c->world);
+    if (!c->node->loop || !sim_loop_is_listening(c->node->loop, port))
         return false;
-    c->link = sim_net_connect(&c->world->net, port, c);
+    c->link = sim_net_connect(&c->node->wire, port, c);
     const char *key = sim_world_key(c->world, c);
     sim_tell(&c->world->trace, "client %u connects: link %u, %s", c->number, c->link->number,
              c->mode == SIM_MODE_HTTP     ? "HTTP"

@@ -11,6 +11,7 @@
 #include "sim/net.h"
 
 typedef struct sim_world sim_world;
+typedef struct sim_node sim_node;
 
 enum { SIM_FLIGHTS_MAX = 24, SIM_RETRIES_MAX = 64 };
 
@@ -29,6 +30,7 @@ typedef struct sim_client {
     sim_world *world;
     uint8_t number;
     sim_mode mode;
+    sim_node *node; /* that it is or was connected to */
     sim_link *link; /* NULL: not connected */
     sim_flight flights[SIM_FLIGHTS_MAX];
     uint32_t flight_count;

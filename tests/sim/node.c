@@ -239,7 +239,7 @@ static void open_folder(rung_work *work) {
                               .threads = &n->process.threads,
                               .children = &n->children,
                               .path = SIM_FOLDER,
-                              .fs = &n->world->fs->port,
+                              .fs = &n->fs->port,
                               .segment_size = t->segment_size,
                               .waiting_max = t->waiting_max,
                               .id_capacity = t->id_capacity,
@@ -347,7 +347,7 @@ static void listen_on(sim_node *n, uint16_t port, const rung_protocol *protocol,
 static bool set_up(sim_node *n) {
     const rung_alloc *a = &n->process.alloc;
     rung_access_config access = {.alloc = a,
-                                 .fs = &n->world->fs->port,
+                                 .fs = &n->fs->port,
                                  .path = n->world->taste.has_keys ? SIM_FOLDER "/keys" : NULL};
     n->open_status = rung_access_create(&access, &n->access, &n->open_err);
     if (n->open_status < 0)
@@ -395,8 +395,8 @@ static void tear_down(sim_node *n) {
 /* The process's whole life. */
 static void live(void *arg) {
     sim_node *n = arg;
-    n->loop = sim_loop_create(&n->world->net, &n->process, &n->process.alloc,
-                              &n->world->monotonic_us, &n->world->wall_ms);
+    n->loop = sim_loop_create(&n->wire, &n->process, &n->process.alloc, &n->world->monotonic_us,
+                              &n->world->wall_ms);
     if (set_up(n)) {
         join_loop(n);
         n->opening = (rung_work){.run = open_folder, .done = recovered, .ctx = n};
@@ -453,8 +453,8 @@ void sim_node_kill(sim_node *n) {
     sim_process_kill(&n->process);
     sim_sqlite_forget(&n->process);
     sim_judge_forget(&n->world->judge, n->applied);
-    sim_net_server_died(&n->world->net);
-    rung_memfs_kill(n->world->fs);
+    sim_net_server_died(&n->wire);
+    rung_memfs_kill(n->fs);
     n->stage = SIM_DOWN;
     n->loop = NULL;
     n->hub = NULL;

@@ -15,6 +15,7 @@
 #include "service/hub.h"
 #include "sim/net.h"
 #include "sim/task.h"
+#include "support/memfs.h"
 
 #define SIM_FOLDER "data"
 
@@ -24,6 +25,13 @@ typedef struct sim_world sim_world;
 
 typedef struct sim_node {
     sim_world *world;
+    uint32_t number;
+    sim_net wire; /* its clients' */
+    rung_memfs *fs;
+    bool is_disk_bad;  /* it was made to fail or to fill up, and not healed since */
+    uint64_t bad_life; /* the life of the server in which it was healed */
+    memfs_flip flip;   /* damage; mask 0: none */
+    char flip_file[64];
     sim_process process;
     sim_stage stage;
     bool is_fatal; /* the log failed, and the process left */

@@ -20,12 +20,8 @@ static bool chance(sim_world *w, uint32_t per_mille) {
 
 /* ---- what clients ask of it ---- */
 
-uint64_t sim_world_applied(const sim_world *w) {
-    return w->node.applied;
-}
-
-bool sim_world_is_listening(const sim_world *w, uint16_t port) {
-    return w->node.loop && sim_loop_is_listening(w->node.loop, port);
+sim_node *sim_world_some_node(sim_world *w) {
+    return &w->nodes[w->taste.nodes > 1 ? below(w, w->taste.nodes) : 0];
 }
 
 const char *sim_world_key(const sim_world *w, const sim_client *c) {
@@ -73,7 +69,7 @@ static rung_status add_key(void *ctx, const rung_keys *keys, rung_keys **keys_ou
 /* The file of keys, as `rung keys create` makes it before a server starts. */
 static void make_keys(sim_world *w) {
     rung_dir dir;
-    CHECK_OK(rung_dir_open(&dir, &w->fs->port, SIM_FOLDER, true, NULL));
+    CHECK_OK(rung_dir_open(&dir, &w->node->fs->port, SIM_FOLDER, true, NULL));
     rung_dir_close(&dir);
     for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++) {
         uint8_t bytes[RUNG_KEY_CHANCE_SIZE];
@@ -82,8 +78,8 @@ static void make_keys(sim_world *w) {
             bytes[k] = (uint8_t)rung_rng_next(&w->rng);
         CHECK_OK(rung_key_mint(&key, bytes, w->keys[i].text, NULL));
         snprintf(w->keys[i].id, sizeof w->keys[i].id, "%.*s", (int)key.id.len, key.id.ptr);
-        CHECK_OK(rung_keys_file_change(&w->fs->port, rung_alloc_heap(), SIM_FOLDER "/keys", add_key,
-                                       &key, NULL));
+        CHECK_OK(rung_keys_file_change(&w->node->fs->port, rung_alloc_heap(), SIM_FOLDER "/keys",
+                                       add_key, &key, NULL));
     }
 }
 
@@ -93,8 +89,8 @@ static void make_keys(sim_world *w) {
 static void before_file_call(void *arg, rung_memfs *fs, const char *call) {
     sim_world *w = arg;
     (void)fs, (void)call;
-    if (below(w, 100) < w->taste.pause)
-        sim_process_pause(&w->node.process);
+    if (below(w, 100) < w->taste.pause && sim_process_running())
+        sim_process_pause(sim_process_running());
 }
 
 static bool keep_some(void *arg, size_t atom) {
@@ -108,56 +104,56 @@ static bool keep_none(void *arg, size_t atom) {
 }
 
 static void attach_disk(sim_world *w) {
-    w->fs->before = before_file_call;
-    w->fs->before_arg = w;
-    w->fs->keep_failed = keep_some;
-    w->fs->keep_arg = &w->rng;
+    w->node->fs->before = before_file_call;
+    w->node->fs->before_arg = w;
+    w->node->fs->keep_failed = keep_some;
+    w->node->fs->keep_arg = &w->rng;
 }
 
 /* The machine goes and comes back: of what was not synced any part may be there. */
 static void lose_power(sim_world *w) {
     rung_memfs *after = malloc(sizeof *after);
     CHECK(after != NULL);
-    rung_memfs_crash(after, w->fs, chance(w, 300) ? keep_none : keep_some, &w->rng);
-    rung_memfs_deinit(w->fs);
-    free(w->fs);
-    w->fs = after;
+    rung_memfs_crash(after, w->node->fs, chance(w, 300) ? keep_none : keep_some, &w->rng);
+    rung_memfs_deinit(w->node->fs);
+    free(w->node->fs);
+    w->node->fs = after;
     attach_disk(w);
     w->boots++;
 }
 
 static void heal_disk(sim_world *w) {
-    rung_memfs_fail(w->fs, 0, 0, false);
-    w->fs->only = 0;
-    w->fs->space = 0;
-    if (w->is_disk_bad)
-        w->bad_life = w->node.lives;
-    w->is_disk_bad = false;
+    rung_memfs_fail(w->node->fs, 0, 0, false);
+    w->node->fs->only = 0;
+    w->node->fs->space = 0;
+    if (w->node->is_disk_bad)
+        w->node->bad_life = w->node->lives;
+    w->node->is_disk_bad = false;
 }
 
 static void fail_disk(sim_world *w) {
     static const char only[] = {0, 'w', 's', 's'};
-    if (w->fs->fail_at && !w->fs->has_failed)
+    if (w->node->fs->fail_at && !w->node->fs->has_failed)
         return;
-    w->fs->only = only[below(w, 4)];
+    w->node->fs->only = only[below(w, 4)];
     uint32_t n = 1 + below(w, 12);
-    rung_memfs_fail(w->fs, n, EIO, chance(w, 200));
-    w->is_disk_bad = true;
+    rung_memfs_fail(w->node->fs, n, EIO, chance(w, 200));
+    w->node->is_disk_bad = true;
     sim_tell(&w->trace, "the disk will fail: call %u of kind %c", n,
-             w->fs->only ? w->fs->only : '*');
+             w->node->fs->only ? w->node->fs->only : '*');
     w->report.faults++;
 }
 
 static void fill_disk(sim_world *w) {
-    if (w->fs->space) {
-        w->fs->space = 0;
+    if (w->node->fs->space) {
+        w->node->fs->space = 0;
         sim_tell(&w->trace, "the disk has space again");
         return;
     }
-    w->fs->space = rung_memfs_used(w->fs) + below(w, 2) * below(w, 20000);
-    w->is_disk_bad = true;
+    w->node->fs->space = rung_memfs_used(w->node->fs) + below(w, 2) * below(w, 20000);
+    w->node->is_disk_bad = true;
     w->report.faults++;
-    sim_tell(&w->trace, "the disk fills up at %llu", (unsigned long long)w->fs->space);
+    sim_tell(&w->trace, "the disk fills up at %llu", (unsigned long long)w->node->fs->space);
 }
 
 /* ---- damage ---- */
@@ -171,26 +167,26 @@ static bool is_guarded(const sim_world *w, const memfs_name *n) {
         return true;
     if (len < 4 || strcmp(n->name + len - 4, ".seg") != 0)
         return false;
-    for (size_t i = 0; !w->node.is_sealed && i < w->fs->seen.count; i++)
-        if (strstr(w->fs->seen.names[i].name, ".seg") &&
-            strcmp(w->fs->seen.names[i].name, n->name) > 0)
+    for (size_t i = 0; !w->node->is_sealed && i < w->node->fs->seen.count; i++)
+        if (strstr(w->node->fs->seen.names[i].name, ".seg") &&
+            strcmp(w->node->fs->seen.names[i].name, n->name) > 0)
             return true;
-    return w->node.is_sealed;
+    return w->node->is_sealed;
 }
 
 /* While the server is down, a bit on its disk changes. One at a time: what was flipped is set right first. */
 static void rot(sim_world *w) {
     const memfs_name *found[64];
     uint32_t count = 0;
-    if (w->node.stage != SIM_DOWN || w->is_disk_bad || w->flip.mask)
+    if (w->node->stage != SIM_DOWN || w->node->is_disk_bad || w->node->flip.mask)
         return;
-    for (size_t i = 0; i < w->fs->seen.count && count < 64; i++)
-        if (is_guarded(w, &w->fs->seen.names[i]))
-            found[count++] = &w->fs->seen.names[i];
+    for (size_t i = 0; i < w->node->fs->seen.count && count < 64; i++)
+        if (is_guarded(w, &w->node->fs->seen.names[i]))
+            found[count++] = &w->node->fs->seen.names[i];
     if (!count)
         return;
     const memfs_name *n = found[below(w, count)];
-    const memfs_bytes *b = &w->fs->inodes[n->inode].disk;
+    const memfs_bytes *b = &w->node->fs->inodes[n->inode].disk;
     if (!b->size)
         return;
     memfs_flip flip = {.inode = n->inode,
@@ -198,30 +194,30 @@ static void rot(sim_world *w) {
                            below(w, (uint32_t)(chance(w, 500) && b->size > 4500 ? 4500 : b->size)),
                        .mask = (uint8_t)(1 << below(w, 8))};
     flip.is = b->bytes[flip.offset];
-    if (!rung_memfs_flip(w->fs, &flip))
+    if (!rung_memfs_flip(w->node->fs, &flip))
         return;
-    w->flip = flip;
-    snprintf(w->flip_file, sizeof w->flip_file, "%s", n->name);
+    w->node->flip = flip;
+    snprintf(w->node->flip_file, sizeof w->node->flip_file, "%s", n->name);
     w->report.flips++;
     sim_tell(&w->trace, "a bit of %s flips, at %zu", n->name, flip.offset);
 }
 
 /* The operator puts the right byte back, from a backup. */
 static void mend(sim_world *w) {
-    if (!w->flip.mask)
+    if (!w->node->flip.mask)
         return;
-    sim_tell(&w->trace, "%s is mended%s", w->flip_file,
-             rung_memfs_flip(w->fs, &w->flip) ? "" : ": it has been written since");
-    w->flip.mask = 0;
+    sim_tell(&w->trace, "%s is mended%s", w->node->flip_file,
+             rung_memfs_flip(w->node->fs, &w->node->flip) ? "" : ": it has been written since");
+    w->node->flip.mask = 0;
 }
 
 /* P7: a folder that is damaged is refused with a reason, or it is served as if it were whole. */
 static bool is_refusal_due(sim_world *w) {
-    rung_status st = w->node.open_status;
-    if (!w->flip.mask ||
+    rung_status st = w->node->open_status;
+    if (!w->node->flip.mask ||
         (st != RUNG_ECORRUPT && st != RUNG_EVERSION && st != RUNG_EIO && st != RUNG_ECONFLICT))
         return false;
-    if (!w->node.open_err.message[0])
+    if (!w->node->open_err.message[0])
         sim_fail(&w->trace, "P7: a damaged folder was refused without a reason");
     w->report.refusals++;
     mend(w);
@@ -242,7 +238,7 @@ static void check_recovered(const sim_node *n) {
 
 static void kill_node(sim_world *w, bool with_power) {
     sim_tell(&w->trace, with_power ? "the power goes" : "the process is killed");
-    sim_node_kill(&w->node);
+    sim_node_kill(w->node);
     if (with_power)
         lose_power(w);
     w->report.crashes += with_power;
@@ -250,23 +246,30 @@ static void kill_node(sim_world *w, bool with_power) {
 }
 
 static void start_node(sim_world *w) {
-    sim_tell(&w->trace, "the server starts, life %llu", (unsigned long long)w->node.lives + 1);
-    sim_node_start(&w->node);
+    sim_tell(&w->trace, "the server starts, life %llu", (unsigned long long)w->node->lives + 1);
+    sim_node_start(w->node);
+}
+
+static void start_nodes(sim_world *w) {
+    for (uint32_t i = 0; i < w->taste.nodes; i++) {
+        w->node = &w->nodes[i];
+        start_node(w);
+    }
 }
 
 /* A folder that does not open is a failure, unless the disk was made to fail. */
 static void check_opening(sim_world *w) {
-    if (w->node.open_status >= 0 || w->is_disk_bad || w->bad_life == w->node.lives ||
+    if (w->node->open_status >= 0 || w->node->is_disk_bad || w->node->bad_life == w->node->lives ||
         is_refusal_due(w))
         return;
-    sim_fail(&w->trace, "P1: the folder does not open: %s", w->node.open_err.message);
+    sim_fail(&w->trace, "P1: the folder does not open: %s", w->node->open_err.message);
 }
 
 /* After a task's step: has the process ended, in one way or the other? */
 static void look_after_node(sim_world *w) {
-    sim_node *n = &w->node;
+    sim_node *n = w->node;
     if (n->process.is_dead) {
-        if (!w->is_disk_bad && w->bad_life != w->node.lives)
+        if (!w->node->is_disk_bad && w->node->bad_life != w->node->lives)
             sim_fail(&w->trace, "the server gave up without a reason");
         kill_node(w, false);
         heal_disk(w);
@@ -286,13 +289,13 @@ static void look_after_node(sim_world *w) {
 
 static bool step_node(sim_world *w) {
     sim_task *ready[SIM_TASKS_MAX];
-    sim_stage before = w->node.stage;
-    uint32_t count = sim_process_ready(&w->node.process, ready);
+    sim_stage before = w->node->stage;
+    uint32_t count = sim_process_ready(&w->node->process, ready);
     if (!count)
         return false;
-    sim_process_step(&w->node.process, ready[below(w, count)]);
-    if (before == SIM_OPENING && w->node.stage == SIM_SERVING)
-        check_recovered(&w->node);
+    sim_process_step(&w->node->process, ready[below(w, count)]);
+    if (before == SIM_OPENING && w->node->stage == SIM_SERVING)
+        check_recovered(w->node);
     look_after_node(w);
     return true;
 }
@@ -324,7 +327,7 @@ static void jump(sim_world *w) {
 static sim_link *some_link(sim_world *w, bool (*has)(const sim_link *l)) {
     sim_link *found[32];
     uint32_t n = 0;
-    for (sim_link *l = w->net.links; l && n < 32; l = l->next)
+    for (sim_link *l = w->node->wire.links; l && n < 32; l = l->next)
         if (has(l))
             found[n++] = l;
     return n ? found[below(w, n)] : NULL;
@@ -340,9 +343,9 @@ static bool deliver(sim_world *w) {
     if (!l)
         return false;
     if (is_up)
-        sim_net_deliver_up(&w->net, l, some_bytes(w));
+        sim_net_deliver_up(&w->node->wire, l, some_bytes(w));
     else
-        sim_net_deliver_down(&w->net, l, some_bytes(w));
+        sim_net_deliver_down(&w->node->wire, l, some_bytes(w));
     return true;
 }
 
@@ -357,7 +360,7 @@ static void cut(sim_world *w) {
         return;
     w->report.cuts++;
     if (chance(w, 500))
-        sim_net_cut(&w->net, l);
+        sim_net_cut(&w->node->wire, l);
     else
         sim_client_leave(l->client, chance(w, 500));
 }
@@ -365,11 +368,11 @@ static void cut(sim_world *w) {
 static void trouble(sim_world *w) {
     const sim_taste *t = &w->taste;
     uint32_t dice = below(w, 1000), at = 0;
-    if (dice < (at += w->node.stage == SIM_OPENING ? t->crash_opening : t->crash)) {
-        if (w->node.stage != SIM_DOWN)
+    if (dice < (at += w->node->stage == SIM_OPENING ? t->crash_opening : t->crash)) {
+        if (w->node->stage != SIM_DOWN)
             kill_node(w, true);
     } else if (dice < (at += t->kill)) {
-        if (w->node.stage != SIM_DOWN)
+        if (w->node->stage != SIM_DOWN)
             kill_node(w, false);
     } else if (dice < (at += t->fail)) {
         fail_disk(w);
@@ -380,10 +383,10 @@ static void trouble(sim_world *w) {
     } else if (dice < (at += t->jump)) {
         jump(w);
     } else if (dice < (at += t->stop)) {
-        if (w->node.stage != SIM_SERVING)
+        if (w->node->stage != SIM_SERVING)
             return;
         sim_tell(&w->trace, "the server is told to stop");
-        sim_node_stop(&w->node);
+        sim_node_stop(w->node);
     } else if (dice < (at += t->rot)) {
         rot(w);
     }
@@ -392,8 +395,9 @@ static void trouble(sim_world *w) {
 static void step(sim_world *w) {
     uint32_t dice = below(w, 100);
     w->trace.step++;
+    w->node = sim_world_some_node(w);
     trouble(w);
-    if (w->node.stage == SIM_DOWN && chance(w, 200))
+    if (w->node->stage == SIM_DOWN && chance(w, 200))
         start_node(w);
     if (dice < 18)
         sim_client_act(&w->clients[below(w, w->taste.clients)]);
@@ -404,7 +408,7 @@ static void step(sim_world *w) {
             continue;
     else
         pass_some_time(w);
-    sim_net_sweep(&w->net);
+    sim_net_sweep(&w->node->wire);
 }
 
 /* ---- the end: everything is heard, everything is asked once more ---- */
@@ -418,22 +422,42 @@ static bool settle_clients(sim_world *w) {
     return is_busy;
 }
 
-/* No more trouble: what can happen does, until all requests are answered. */
+static bool is_every_node(sim_world *w, sim_stage stage) {
+    for (uint32_t i = 0; i < w->taste.nodes; i++)
+        if (w->nodes[i].stage != stage)
+            return false;
+    return true;
+}
+
+/* What can happen does, at any node; if nothing can, time passes. */
+static void move_on(sim_world *w) {
+    w->trace.step++;
+    w->node = sim_world_some_node(w);
+    bool is_moving = chance(w, 500) ? step_node(w) | deliver(w) : deliver(w) | step_node(w);
+    if (!is_moving || chance(w, 100))
+        pass_time(w, 20000 / w->taste.nodes);
+    sim_net_sweep(&w->node->wire);
+}
+
+static void heal_disks(sim_world *w) {
+    for (uint32_t i = 0; i < w->taste.nodes; i++) {
+        w->node = &w->nodes[i];
+        heal_disk(w);
+        if (w->node->stage == SIM_DOWN)
+            mend(w);
+    }
+}
+
+/* No more trouble, until all requests are answered. */
 static void settle(sim_world *w) {
-    heal_disk(w);
-    if (w->node.stage == SIM_DOWN)
-        mend(w);
+    heal_disks(w);
     sim_tell(&w->trace, "no more trouble");
-    for (uint32_t i = 0; i < PATIENCE; i++) {
-        w->trace.step++;
-        if (w->node.stage == SIM_DOWN)
-            start_node(w);
-        if (w->node.stage == SIM_SERVING && !settle_clients(w))
+    for (uint32_t i = 0; i < PATIENCE * w->taste.nodes; i++) {
+        if (is_every_node(w, SIM_SERVING) && !settle_clients(w))
             return;
-        bool is_moving = chance(w, 500) ? step_node(w) | deliver(w) : deliver(w) | step_node(w);
-        if (!is_moving || chance(w, 100))
-            pass_time(w, 20000);
-        sim_net_sweep(&w->net);
+        move_on(w);
+        if (w->node->stage == SIM_DOWN)
+            start_node(w);
     }
     sim_fail(&w->trace, "requests were never answered, or the server never came up");
 }
@@ -480,25 +504,27 @@ static void ask_everything(sim_world *w) {
 /* A while after the last request: no window is open whose time is over by the server's clock. */
 static void check_windows(sim_world *w) {
     int64_t until_us = w->monotonic_us + 2000000;
-    for (uint32_t i = 0; i < PATIENCE && w->monotonic_us < until_us; i++)
+    for (uint32_t i = 0; i < PATIENCE && w->monotonic_us < until_us; i++) {
+        w->node = sim_world_some_node(w);
         if (!step_node(w))
             pass_time(w, 20000);
-    if (w->node.stage == SIM_SERVING && !w->fs->has_failed &&
-        rung_state_next_close(w->node.state) < rung_hub_now(w->node.hub) - 1000)
-        sim_fail(&w->trace, "P4: a window is still open after its time");
+    }
+    for (uint32_t i = 0; i < w->taste.nodes; i++) {
+        const sim_node *n = &w->nodes[i];
+        if (n->stage == SIM_SERVING && !n->fs->has_failed &&
+            rung_state_next_close(n->state) < rung_hub_now(n->hub) - 1000)
+            sim_fail(&w->trace, "P4: a window is still open after its time");
+    }
 }
 
-static void stop_node(sim_world *w) {
+static void stop_nodes(sim_world *w) {
     sim_tell(&w->trace, "the server is told to stop");
-    sim_node_stop(&w->node);
-    for (uint32_t i = 0; w->node.stage != SIM_DOWN; i++) {
-        w->trace.step++;
-        if (i > PATIENCE)
+    for (uint32_t i = 0; i < w->taste.nodes; i++)
+        sim_node_stop(&w->nodes[i]);
+    for (uint32_t i = 0; !is_every_node(w, SIM_DOWN); i++) {
+        if (i > PATIENCE * w->taste.nodes)
             sim_fail(&w->trace, "the server does not stop");
-        bool is_moving = step_node(w) | deliver(w);
-        if (!is_moving)
-            pass_time(w, 20000);
-        sim_net_sweep(&w->net);
+        move_on(w);
     }
 }
 
@@ -508,6 +534,7 @@ enum { MEMORY_LEAST = 60000 };
 
 static void choose_taste(sim_world *w, const sim_config *config) {
     sim_taste *t = &w->taste;
+    t->nodes = config->nodes ? config->nodes : 1;
     t->clients = 2 + below(w, SIM_CLIENTS_MAX - 1);
     t->steps = config->steps ? config->steps : 400 + below(w, 1200);
     t->crash = chance(w, 700) ? 1 + below(w, 8) : 0;
@@ -539,28 +566,36 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->snapshot_every = chance(w, 500) ? 2000 + below(w, 6000) : UINT64_MAX;
 }
 
+static void begin_node(sim_world *w, uint32_t number, uint64_t seed) {
+    sim_node *n = w->node = &w->nodes[number];
+    sim_node_init(n, w);
+    n->number = number;
+    n->fs = malloc(sizeof *n->fs);
+    CHECK(n->fs != NULL);
+    rung_memfs_init(n->fs);
+    n->fs->random = seed + number;
+    attach_disk(w);
+    n->wire = (sim_net){
+        .trace = &w->trace, .rng = &w->rng, .got = sim_client_got, .ended = sim_client_ended};
+    sim_sqlite_mount(&n->process, &n->fs, SIM_FOLDER);
+    if (w->taste.has_keys)
+        make_keys(w);
+}
+
 static void begin(sim_world *w, const sim_config *config) {
     sim_trace_init(&w->trace, config->seed, config->is_loud);
     rung_rng_seed(&w->rng, config->seed);
     choose_taste(w, config);
     w->monotonic_us = 5000000;
     w->wall_ms = SIM_BEGIN_MS + 3600000 - (int64_t)below(w, 30000); /* near an hour's end */
-    w->fs = malloc(sizeof *w->fs);
     w->fields = malloc(sizeof *w->fields);
-    CHECK(w->fs && w->fields);
-    rung_memfs_init(w->fs);
-    w->fs->random = config->seed;
-    attach_disk(w);
+    CHECK(w->fields);
     sim_judge_init(&w->judge, &w->trace);
     w->judge.wall_ms = &w->wall_ms;
     w->judge.id_capacity = w->taste.id_capacity;
     w->judge.id_keep_ms = w->taste.id_keep_ms;
-    w->net = (sim_net){
-        .trace = &w->trace, .rng = &w->rng, .got = sim_client_got, .ended = sim_client_ended};
-    if (w->taste.has_keys)
-        make_keys(w);
-    sim_node_init(&w->node, w);
-    sim_sqlite_mount(&w->node.process, &w->fs, SIM_FOLDER);
+    for (uint32_t i = 0; i < w->taste.nodes; i++)
+        begin_node(w, i, config->seed);
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_init(&w->clients[i], w, i);
     sim_tell(&w->trace,
@@ -575,32 +610,35 @@ static void begin(sim_world *w, const sim_config *config) {
 static void end(sim_world *w) {
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_deinit(&w->clients[i]);
-    sim_sqlite_unmount(&w->node.process);
-    sim_net_deinit(&w->net);
+    for (uint32_t i = 0; i < w->taste.nodes; i++) {
+        sim_node *n = &w->nodes[i];
+        sim_sqlite_unmount(&n->process);
+        sim_net_deinit(&n->wire);
+        rung_memfs_deinit(n->fs);
+        free(n->fs);
+    }
     sim_judge_deinit(&w->judge);
-    rung_memfs_deinit(w->fs);
-    free(w->fs);
     free(w->fields);
 }
 
 /* What was closed well opens again as it was, also without the events behind a snapshot. */
 static void open_again(sim_world *w) {
-    start_node(w);
+    start_nodes(w);
     settle(w);
-    stop_node(w);
+    stop_nodes(w);
 }
 
 void sim_run(const sim_config *config, sim_report *report) {
     sim_world *w = calloc(1, sizeof *w);
     CHECK(w != NULL);
     begin(w, config);
-    start_node(w);
+    start_nodes(w);
     while (w->trace.step < w->taste.steps)
         step(w);
     settle(w);
     ask_everything(w);
     check_windows(w);
-    stop_node(w);
+    stop_nodes(w);
     open_again(w);
     sim_judge_sum_up(&w->judge);
     w->report.hash = w->trace.hash;

@@ -19,13 +19,14 @@
 #include "support/memfs.h"
 #include "support/rng.h"
 
-enum { SIM_CLIENTS_MAX = 5 };
+enum { SIM_CLIENTS_MAX = 5, SIM_NODES_MAX = 3 };
 
 #define SIM_BEGIN_MS INT64_C(1800000000000) /* the hour in which every run begins: 2027-01-15T08 */
 
 typedef struct sim_config {
     uint64_t seed;
     uint32_t steps; /* 0: as the seed says */
+    uint32_t nodes; /* 0: one */
     bool is_loud;
 } sim_config;
 
@@ -39,7 +40,7 @@ void sim_run(const sim_config *config, sim_report *report);
 
 /* How a seed's run is made: what can happen in it, in parts of a thousand steps. */
 typedef struct sim_taste {
-    uint32_t clients, steps;
+    uint32_t nodes, clients, steps;
     uint32_t crash, kill, fail, fill, cut, jump, stop, rot;
     uint32_t crash_opening; /* in its place while the server recovers */
     uint32_t pause;         /* percent of file calls at which a task is put aside */
@@ -62,13 +63,8 @@ struct sim_world {
     sim_taste taste;
     int64_t wall_ms, monotonic_us;
     uint32_t boots; /* of the machine */
-    rung_memfs *fs;
-    bool is_disk_bad;  /* it was made to fail or to fill up, and not healed since */
-    uint64_t bad_life; /* the life of the server in which it was healed */
-    memfs_flip flip;   /* damage; mask 0: none */
-    char flip_file[64];
-    sim_net net;
-    sim_node node;
+    sim_node nodes[SIM_NODES_MAX];
+    sim_node *node; /* what this step is about */
     sim_client clients[SIM_CLIENTS_MAX];
     sim_judge judge;
     sim_report report;
@@ -79,8 +75,7 @@ struct sim_world {
 
 /* ---- what clients ask of it ---- */
 
-uint64_t sim_world_applied(const sim_world *w); /* by the server, now or before it died */
-bool sim_world_is_listening(const sim_world *w, uint16_t port);
+sim_node *sim_world_some_node(sim_world *w);
 const char *sim_world_key(const sim_world *w, const sim_client *c); /* its API key; "": none */
 void sim_world_sent(sim_world *w, sim_client *c, sim_flight *f);
 void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
