@@ -104,21 +104,11 @@ static void on_answered(void *ctx, const rung_exchange *x, int status, uint64_t 
              RUNG_LOG_NUMBER("out", bytes_out), RUNG_LOG_STR("peer", peer));
 }
 
-static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
+static bool on_archive_stat(void *ctx, rung_archive_stats *out) {
     rung__server *s = ctx;
-    if (!s->attach)
-        return false;
-    rung_archive_marks marks = rung_attach_mark(s->attach);
-    rung_follower_stats stats = rung_attach_stat(s->attach);
-    *out = (rung_api_archive_stat){.cursor_seq = stats.cursor_seq,
-                                   .behind_events = stats.behind_events,
-                                   .windows = stats.windows,
-                                   .failures = stats.failures,
-                                   .behind_ms = stats.behind_ms,
-                                   .changed_seq = marks.changed_seq,
-                                   .closed_seq = marks.closed_seq,
-                                   .is_damaged = rung_attach_checked(s->attach) == RUNG_ECORRUPT};
-    return true;
+    if (s->attach)
+        *out = rung_attach_stat(s->attach);
+    return s->attach != NULL;
 }
 
 static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {

@@ -41,8 +41,8 @@ struct rung_attach {
     _Atomic int checked;    /* a status: RUNG_PARTIAL while it searches */
     pthread_mutex_t lock;   /* protects the next: another thread may ask for the stats */
     rung_follower *follower;
-    rung_archive_marks marks;
-    rung_archive *checking; /* the checker's, while it may be interrupted */
+    uint64_t changed_seq, closed_seq; /* as in rung_archive_stats */
+    rung_archive *checking;           /* the checker's, while it may be interrupted */
 };
 
 /* ---- the file ---- */
@@ -151,7 +151,7 @@ static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t fir
 static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_lock(&a->lock);
     a->follower = f;
-    a->marks = (rung_archive_marks){0};
+    a->changed_seq = a->closed_seq = 0;
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -273,8 +273,8 @@ static void add_missed_windows(rung_attach *a, const rung_state *state) {
 /* Event `changed_seq` changed archived windows, `closed_seq` closed some; 0: none did. */
 static void mark(rung_attach *a, uint64_t changed_seq, uint64_t closed_seq) {
     pthread_mutex_lock(&a->lock);
-    a->marks.changed_seq = changed_seq ? changed_seq : a->marks.changed_seq;
-    a->marks.closed_seq = closed_seq ? closed_seq : a->marks.closed_seq;
+    a->changed_seq = changed_seq ? changed_seq : a->changed_seq;
+    a->closed_seq = closed_seq ? closed_seq : a->closed_seq;
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -411,25 +411,21 @@ rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out, r
     return st;
 }
 
-rung_follower_stats rung_attach_stat(rung_attach *a) {
-    rung_follower_stats s = {0};
+rung_archive_stats rung_attach_stat(rung_attach *a) {
+    rung_follower_stats f = {0};
     pthread_mutex_lock(&a->lock);
     if (a->follower)
-        s = rung_follower_stat(a->follower);
+        f = rung_follower_stat(a->follower);
+    rung_archive_stats stats = {.cursor_seq = f.cursor_seq,
+                                .changed_seq = a->changed_seq,
+                                .closed_seq = a->closed_seq,
+                                .behind_events = f.behind_events,
+                                .windows = f.windows,
+                                .failures = f.failures,
+                                .behind_ms = f.behind_ms,
+                                .is_damaged = a->checked == RUNG_ECORRUPT};
     pthread_mutex_unlock(&a->lock);
-    return s;
-}
-
-rung_status rung_attach_checked(rung_attach *a) {
-    return (rung_status)a->checked;
-}
-
-rung_archive_marks rung_attach_mark(rung_attach *a) {
-    pthread_mutex_lock(&a->lock);
-    rung_archive_marks marks = a->marks;
-    marks.cursor_seq = a->follower ? rung_follower_cursor(a->follower) : 0;
-    pthread_mutex_unlock(&a->lock);
-    return marks;
+    return stats;
 }
 
 rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms) {

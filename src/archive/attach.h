@@ -12,7 +12,7 @@
  * At the start it reports problems with the file: it was emptied, or it lacks events that the log no longer has. A
  * worker searches for damage inside the file, since that takes as long as reading it.
  *
- * Threads: the owner of the state; rung_attach_stat(), rung_attach_mark() and rung_attach_checked() from any. */
+ * Threads: the owner of the state; rung_attach_stat() from any. */
 #ifndef RUNG_ARCHIVE_ATTACH_H
 #define RUNG_ARCHIVE_ATTACH_H
 
@@ -60,15 +60,9 @@ RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **arc
 RUNG_NODISCARD rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out,
                                                   rung_err *err);
 
-/* Progress and failures; all zero while no hub is open. */
-rung_follower_stats rung_attach_stat(rung_attach *a);
-
-/* How far the archive is, and must be for its results to be up to date; all zero while no hub is open. After loading a
- * snapshot, changed_seq and closed_seq are its last event, since earlier ones are not known. */
-rung_archive_marks rung_attach_mark(rung_attach *a);
-
-/* The result of the search for damage: RUNG_PARTIAL while it runs, then RUNG_OK or RUNG_ECORRUPT. Zero before. */
-rung_status rung_attach_checked(rung_attach *a);
+/* Progress and failures; only is_damaged is set while no hub is open. After loading a snapshot, changed_seq and
+ * closed_seq are its last event, since earlier ones are not known. */
+rung_archive_stats rung_attach_stat(rung_attach *a);
 
 /* Wait until everything up to `seq` is archived. RUNG_OK, or RUNG_PARTIAL after timeout_ms. For tests and shutdown. */
 RUNG_NODISCARD rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms);

@@ -145,12 +145,14 @@ typedef struct rung_archive_port {
                           rung_archive_score *out, uint32_t *count_out, rung_err *err);
 } rung_archive_port;
 
-/* How far an archive is, and how far it must be to be believed. */
-typedef struct rung_archive_marks {
-    uint64_t cursor_seq; /* the last event in it */
-    uint64_t
-        changed_seq; /* the last that changed how closed windows are answered: a ban, a removal, ... */
-    uint64_t closed_seq; /* the last that closed a window */
-} rung_archive_marks;
+/* The archive's progress, and how far it must be for its answers to be up to date. */
+typedef struct rung_archive_stats {
+    uint64_t cursor_seq;  /* the last archived event */
+    uint64_t changed_seq; /* the last event that changed closed windows: a ban, a removal, ... */
+    uint64_t closed_seq;  /* the last event that closed a window */
+    uint64_t behind_events, windows, failures; /* windows and failures: since the start */
+    int64_t behind_ms; /* age of the oldest event that is not archived, to within one batch */
+    bool is_damaged;   /* the file, found after the start */
+} rung_archive_stats;
 
 #endif

@@ -76,10 +76,10 @@ rung_asker_stats rung_asker_stat(const rung_asker *a) {
 
 /* ---- the queue ---- */
 
-static rung_archive_marks marks_of(const rung_asker *a) {
-    rung_archive_marks m = {.cursor_seq = UINT64_MAX};
+static rung_archive_stats marks_of(const rung_asker *a) {
+    rung_archive_stats m = {.cursor_seq = UINT64_MAX};
     if (a->config.marks && !a->config.marks(a->config.ctx, &m))
-        m = (rung_archive_marks){.cursor_seq = UINT64_MAX};
+        m = (rung_archive_stats){.cursor_seq = UINT64_MAX};
     return m;
 }
 
@@ -219,7 +219,7 @@ rung_status rung_asker_put(rung_asker *a, rung_archive_job *job, rung_err *err) 
     if (!rung_fair_may(&a->shares, job->share, false))
         return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
                              "too many questions wait for the archive");
-    rung_archive_marks m = marks_of(a);
+    rung_archive_stats m = marks_of(a);
     job->seq = rung_state_seq(a->state);
     job->closed_seq = m.closed_seq;
     job->needed_seq =

@@ -63,7 +63,7 @@ typedef struct rung_asker_config {
     bool (*work)(void *ctx, uint32_t reader, rung_asker_work *w);
     void (*look_in)(void *ctx, uint32_t ms);           /* call rung_asker_look() after `ms` */
     int64_t (*now_ms)(void *ctx);                      /* the loop's clock */
-    bool (*marks)(void *ctx, rung_archive_marks *out); /* false, or NULL: never behind */
+    bool (*marks)(void *ctx, rung_archive_stats *out); /* false, or NULL: never behind */
     void *ctx;
 } rung_asker_config;
 

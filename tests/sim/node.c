@@ -326,15 +326,11 @@ static void set_up_archive(sim_node *n) {
     n->archive = rung_attach_port(n->attach);
 }
 
-static bool archive_stat(void *ctx, rung_api_archive_stat *out) {
+static bool archive_stat(void *ctx, rung_archive_stats *out) {
     sim_node *n = ctx;
-    if (!n->attach)
-        return false;
-    rung_archive_marks marks = rung_attach_mark(n->attach);
-    *out = (rung_api_archive_stat){.cursor_seq = marks.cursor_seq,
-                                   .changed_seq = marks.changed_seq,
-                                   .closed_seq = marks.closed_seq};
-    return true;
+    if (n->attach)
+        *out = rung_attach_stat(n->attach);
+    return n->attach != NULL;
 }
 
 static void listen_on(sim_node *n, uint16_t port, const rung_protocol *protocol, void *ctx) {

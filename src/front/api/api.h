@@ -28,14 +28,6 @@
 
 typedef struct rung_api rung_api; /* heap object; whoever created it calls rung_api_destroy() */
 
-/* The archive's progress, for /metrics, and how far it must be for a question (archive/attach.h). */
-typedef struct rung_api_archive_stat {
-    uint64_t cursor_seq, behind_events, windows, failures;
-    int64_t behind_ms;
-    uint64_t changed_seq, closed_seq;
-    bool is_damaged;
-} rung_api_archive_stat;
-
 /* Statistics of the Redis protocol, for /metrics. */
 typedef struct rung_api_resp_stat {
     uint64_t connections, commands, errors, protocol_errors, timed_out;
@@ -65,7 +57,7 @@ typedef struct rung_api_config {
     uint32_t live_viewers_max;   /* 0: 20,000 */
     uint32_t live_topics_max;    /* 0: 10,000 */
     /* False: there is no archive. NULL: it is never behind. */
-    bool (*archive_stat)(void *ctx, rung_api_archive_stat *out);
+    bool (*archive_stat)(void *ctx, rung_archive_stats *out);
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* false: it is off; may be NULL */
     /* A key was created or revoked over HTTP with the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);

@@ -291,7 +291,7 @@ static void write_live(rung_json_writer *w, const rung_api *api) {
 }
 
 static void write_archive(rung_json_writer *w, const rung_api *api) {
-    rung_api_archive_stat s = {0};
+    rung_archive_stats s = {0};
     if (!api->config.archive_stat || !api->config.archive_stat(api->config.ctx, &s))
         return;
     gauge(w, "rung_archive_seq", "Last event in the archive.", (double)s.cursor_seq);

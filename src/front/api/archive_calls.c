@@ -37,13 +37,9 @@ static int64_t now_ms(void *ctx) {
     return (int64_t)rung_loop_now_ms(((rung_api *)ctx)->config.loop);
 }
 
-static bool marks(void *ctx, rung_archive_marks *out) {
+static bool marks(void *ctx, rung_archive_stats *out) {
     const rung_api *api = ctx;
-    rung_api_archive_stat s;
-    if (!api->config.archive_stat || !api->config.archive_stat(api->config.ctx, &s))
-        return false;
-    *out = (rung_archive_marks){s.cursor_seq, s.changed_seq, s.closed_seq};
-    return true;
+    return api->config.archive_stat && api->config.archive_stat(api->config.ctx, out);
 }
 
 rung_status rung__archive_create(rung_api *api, rung_err *err) {

@@ -291,13 +291,13 @@ TEST(a_player_banned_when_a_window_closed_comes_back_to_it) {
     open_hub(&f);
     close_a_day(&f);
     CHECK_EQ_U64(compare(&f), 1);
-    uint64_t closed_seq = rung_attach_mark(f.attach).closed_seq;
-    CHECK(closed_seq > rung_attach_mark(f.attach).changed_seq);
+    uint64_t closed_seq = rung_attach_stat(f.attach).closed_seq;
+    CHECK(closed_seq > rung_attach_stat(f.attach).changed_seq);
     for (int i = 3; i >= 0; i--) {
         rung_event e = archive_event_ban(banned[i], false, 0);
         CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
         settle(&f);
-        CHECK_EQ_U64(rung_attach_mark(f.attach).changed_seq, rung_state_seq(rung_hub_state(f.hub)));
+        CHECK_EQ_U64(rung_attach_stat(f.attach).changed_seq, rung_state_seq(rung_hub_state(f.hub)));
         CHECK_EQ_U64(compare(&f), 1);
     }
     rung_event e = archive_event_erase("p4", 0);
@@ -308,8 +308,8 @@ TEST(a_player_banned_when_a_window_closed_comes_back_to_it) {
     e = archive_event_score("b", "p1", 7, 0); /* changes nothing that is archived */
     CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
     settle(&f);
-    CHECK_EQ_U64(rung_attach_mark(f.attach).changed_seq, seq);
-    CHECK_EQ_U64(rung_attach_mark(f.attach).closed_seq, closed_seq);
+    CHECK_EQ_U64(rung_attach_stat(f.attach).changed_seq, seq);
+    CHECK_EQ_U64(rung_attach_stat(f.attach).closed_seq, closed_seq);
     close_hub(&f);
     end(&f);
 }

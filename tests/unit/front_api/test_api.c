@@ -226,9 +226,9 @@ TEST(players) {
 
 /* ---- operations ---- */
 
-static bool archive_stat(void *ctx, rung_api_archive_stat *out) {
+static bool archive_stat(void *ctx, rung_archive_stats *out) {
     (void)ctx;
-    *out = (rung_api_archive_stat){.cursor_seq = 77, .behind_ms = 1500};
+    *out = (rung_archive_stats){.cursor_seq = 77, .behind_ms = 1500};
     return true;
 }
 

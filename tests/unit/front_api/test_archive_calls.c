@@ -163,9 +163,9 @@ static const rung_archive_port port = {.cursor = cursor,
                                        .history = history,
                                        .scores = scores};
 
-static bool far_behind(void *ctx, rung_api_archive_stat *out) {
+static bool far_behind(void *ctx, rung_archive_stats *out) {
     (void)ctx;
-    *out = (rung_api_archive_stat){.cursor_seq = 1, .changed_seq = 1000, .closed_seq = 1000};
+    *out = (rung_archive_stats){.cursor_seq = 1, .changed_seq = 1000, .closed_seq = 1000};
     return true;
 }
 

@@ -20,7 +20,7 @@ typedef struct fixture {
     bool has_no_memory;                            /* for work */
     uint32_t looks;                                /* asked for */
     bool has_marks;
-    rung_archive_marks marks;
+    rung_archive_stats marks;
     /* what the archive holds: ranks 1 .. total of players "p0", "p1", ..., scores total .. 1 */
     uint32_t total, opened, closed;
     rung_status failure;
@@ -126,7 +126,7 @@ static int64_t loop_now(void *ctx) {
     return ((fixture *)ctx)->loop_ms;
 }
 
-static bool marks_of(void *ctx, rung_archive_marks *out) {
+static bool marks_of(void *ctx, rung_archive_stats *out) {
     fixture *f = ctx;
     *out = f->marks;
     return f->has_marks;
@@ -457,7 +457,7 @@ TEST(it_waits_for_an_archive_that_is_behind) {
     fixture f;
     begin(&f, 1);
     f.has_marks = true;
-    f.marks = (rung_archive_marks){.cursor_seq = 3, .changed_seq = 5, .closed_seq = 9};
+    f.marks = (rung_archive_stats){.cursor_seq = 3, .changed_seq = 5, .closed_seq = 9};
     rung_question q = past(RUNG_ASK_TOP);
     CHECK_OK(defer(&f, &q, 1));
     CHECK_EQ_U64(turn(&f), 0);
@@ -480,7 +480,7 @@ TEST(it_does_not_wait_forever) {
     fixture f;
     begin(&f, 1);
     f.has_marks = true;
-    f.marks = (rung_archive_marks){.cursor_seq = 3, .changed_seq = 5};
+    f.marks = (rung_archive_stats){.cursor_seq = 3, .changed_seq = 5};
     rung_question q = past(RUNG_ASK_TOP);
     CHECK_OK(defer(&f, &q, 1));
     f.loop_ms = 4999;
