@@ -54,15 +54,10 @@ typedef struct listing {
 } listing;
 
 rung_status rung_log_image_reserve(rung_log_image *im) {
-    if (im->count < im->capacity)
-        return RUNG_OK;
-    size_t more = im->capacity ? im->capacity * 2 : 16, one = sizeof *im->segments;
-    void *grown = rung_alloc_resize(im->alloc, im->segments, im->capacity * one, more * one);
-    if (!grown)
-        return RUNG_ENOMEM;
-    im->segments = grown;
-    im->capacity = more;
-    return RUNG_OK;
+    rung_segment_info *grown = rung_alloc_array(im->alloc, im->segments, &im->capacity,
+                                                (uint32_t)im->count, sizeof *grown);
+    im->segments = grown ? grown : im->segments;
+    return grown ? RUNG_OK : RUNG_ENOMEM;
 }
 
 static void add_name(void *arg, const char *name) {

@@ -46,7 +46,8 @@ typedef struct rung_log_image {
     rung_high_water mark;         /* the newer valid slot */
     bool is_mark_slot_bad;        /* the other slot was invalid */
     rung_segment_info *segments;  /* by first sequence, then epoch; the last one is newest */
-    size_t count, capacity;
+    size_t count;
+    uint32_t capacity;
     /* For the last segment, if it is not sealed: */
     rung_tail tail;
     uint64_t torn_end; /* end of the last non-zero byte; torn bytes are [end, torn_end) */
