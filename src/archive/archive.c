@@ -248,9 +248,7 @@ static void show_row(const rung_archive_view *v, const rung_archive_row *from, r
     memcpy(row->values, from->values.values, sizeof row->values);
     if (v->decay != 1)
         row->values[0].d *= v->decay;
-    row->rank = v->rank == RUNG_RANK_UNIQUE   ? row->index + 1
-                : v->rank == RUNG_RANK_SPARSE ? sparse
-                                              : dense;
+    row->rank = rung_rank_in(v->rank, row->index + 1, sparse, dense);
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 

@@ -93,9 +93,7 @@ static void fill_rows(rung_archive_view *v, const ranked *teams, uint32_t count,
                              .value_count = 1,
                              .values = {teams[i].score},
                              .members = teams[i].members,
-                             .rank = v->rank == RUNG_RANK_UNIQUE   ? i + 1
-                                     : v->rank == RUNG_RANK_SPARSE ? sparse
-                                                                   : dense,
+                             .rank = rung_rank_in(v->rank, i + 1, sparse, dense),
                              .percentile = 100.0 * (double)(count - sparse + 1) / (double)count};
         if (v->decay != 1)
             rows[i].values[0].d *= v->decay;

@@ -13,6 +13,9 @@ typedef struct rung_slice {
     size_t len;
 } rung_slice;
 
+/* The number of elements of an array. */
+#define RUNG_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 /* A slice over a string literal. */
 #define RUNG_SLICE(literal) ((rung_slice){(literal), sizeof(literal) - 1})
 
@@ -26,6 +29,15 @@ static inline rung_slice rung_slice_str(const char *text) {
 
 static inline bool rung_slice_eq(rung_slice a, rung_slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Copy the text to *at and move *at behind it; returns the copy. NULL stays NULL. */
+static inline rung_slice rung_slice_put(char **at, rung_slice text) {
+    rung_slice copy = {text.ptr ? *at : NULL, text.len};
+    if (text.len)
+        memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return copy;
 }
 
 /* memcpy() for short lengths: copies 4 to 16 bytes as two overlapping words or half words, without a call. */

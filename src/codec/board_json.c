@@ -7,8 +7,6 @@
 #include "model/calendar.h"
 #include "model/text.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
 /* ---- tables ---- */
 
 static const char *const UPDATES_LATER[] = {"elo", "glicko2", "openskill", NULL};
@@ -399,7 +397,7 @@ static const struct {
                     {LIMIT_STEP, RUNG_LIMIT_STEP, offsetof(rung_board_def, max_step)}};
 
 static rung_status read_score_limits(const rung_slot *slots, rung_board_def *def, rung_err *err) {
-    for (size_t i = 0; i < COUNT(score_limits); i++) {
+    for (size_t i = 0; i < RUNG_COUNT_OF(score_limits); i++) {
         const rung_slot *slot = &slots[score_limits[i].field];
         rung_value *value = (rung_value *)(void *)((char *)def + score_limits[i].offset);
         rung_err why;
@@ -584,7 +582,7 @@ static void write_teams(rung_json_writer *w, const rung_board_def *def) {
 static void write_limits(rung_json_writer *w, const rung_board_def *def) {
     const rung_column *score = &def->key.columns[0];
     RUNG_JSON_OPEN(w, "limits", object);
-    for (size_t i = 0; i < COUNT(score_limits); i++)
+    for (size_t i = 0; i < RUNG_COUNT_OF(score_limits); i++)
         if (def->limits & score_limits[i].bit) {
             const char *value = (const char *)def + score_limits[i].offset;
             rung_json_write_key(w, rung_slice_str(limit_fields[score_limits[i].field].name));

@@ -39,8 +39,6 @@
 
 #define DEF_VERSION 1
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name,
                                 rung_slice *season_out) {
     static const uint8_t order[] = {0,
@@ -307,7 +305,7 @@ rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rank", "unique, sparse or dense");
     if (def->writers > RUNG_WRITERS_PLAYER)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "writers", "server or player");
-    for (size_t i = 0; i < COUNT(CHECKS); i++) {
+    for (size_t i = 0; i < RUNG_COUNT_OF(CHECKS); i++) {
         rung_status st = CHECKS[i](def, err);
         if (st < 0)
             return st;

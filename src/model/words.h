@@ -79,6 +79,12 @@ typedef enum rung_combine { RUNG_COMBINES(RUNG__ENUMERATOR) } rung_combine;
 typedef enum rung_writers { RUNG_WRITER_KINDS(RUNG__ENUMERATOR) } rung_writers;
 #undef RUNG__ENUMERATOR
 
+/* An entry's rank in a style, chosen from its ranks in all three. */
+static inline uint32_t rung_rank_in(rung_rank_style style, uint32_t unique, uint32_t sparse,
+                                    uint32_t dense) {
+    return style == RUNG_RANK_UNIQUE ? unique : style == RUNG_RANK_SPARSE ? sparse : dense;
+}
+
 /* The words by value, NULL at the end. */
 extern const char *const rung_rank_words[];
 extern const char *const rung_window_words[];

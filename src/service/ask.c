@@ -204,9 +204,7 @@ static void rank_list(rung_row *rows, uint32_t count, rung_rank_style style) {
             sparse = i + 1;
             dense++;
         }
-        rows[i].list_rank = style == RUNG_RANK_UNIQUE   ? i + 1
-                            : style == RUNG_RANK_SPARSE ? sparse
-                                                        : dense;
+        rows[i].list_rank = rung_rank_in(style, i + 1, sparse, dense);
     }
 }
 
@@ -365,23 +363,15 @@ static uint32_t rows_needed(const rung_question *q, uint32_t id_count) {
     return most > neighbours ? most : neighbours;
 }
 
-static rung_slice keep(char **at, rung_slice text) {
-    char *start = *at;
-    if (text.len)
-        memcpy(start, text.ptr, text.len);
-    *at += text.len;
-    return rung_slice_of(text.ptr ? start : NULL, text.len);
-}
-
 static void keep_texts(rung_question *q, char *at) {
     rung_query *query = &q->query;
-    query->board = q->k.board = keep(&at, query->board);
-    query->scope = q->k.scope = keep(&at, query->scope);
-    query->window = keep(&at, query->window);
-    query->window_id = keep(&at, query->window_id);
-    query->on = keep(&at, query->on);
+    query->board = q->k.board = rung_slice_put(&at, query->board);
+    query->scope = q->k.scope = rung_slice_put(&at, query->scope);
+    query->window = rung_slice_put(&at, query->window);
+    query->window_id = rung_slice_put(&at, query->window_id);
+    query->on = rung_slice_put(&at, query->on);
     for (uint32_t i = 0; i < q->id_count; i++)
-        q->ids[i] = keep(&at, q->ids[i]);
+        q->ids[i] = rung_slice_put(&at, q->ids[i]);
 }
 
 /* The caller's memory and the state's names may go after this loop turn, so the copy owns its rows, ids and texts. */

@@ -271,8 +271,7 @@ static size_t pack_names(char *out, uint32_t count, const rung_slice *names) {
     char *at = out;
     for (uint32_t i = 0; i < count; i++) {
         *at++ = (char)names[i].len;
-        memcpy(at, names[i].ptr, names[i].len);
-        at += names[i].len;
+        rung_slice_put(&at, names[i]);
     }
     return (size_t)(at - out);
 }

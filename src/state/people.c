@@ -44,13 +44,10 @@ static rung__profile *profile_pack(rung_state *s, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         const rung_attribute *a = &attributes[i];
         *at++ = (char)a->name.len;
-        memcpy(at, a->name.ptr, a->name.len);
-        at += a->name.len;
+        rung_slice_put(&at, a->name);
         *at++ = (char)(a->value.len & 0xff);
         *at++ = (char)(a->value.len >> 8);
-        if (a->value.len)
-            memcpy(at, a->value.ptr, a->value.len);
-        at += a->value.len;
+        rung_slice_put(&at, a->value);
     }
     return p;
 }

@@ -199,9 +199,7 @@ static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t in
 }
 
 static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32_t dense) {
-    row->rank = v->rank == RUNG_RANK_UNIQUE   ? row->index + 1
-                : v->rank == RUNG_RANK_SPARSE ? sparse
-                                              : dense;
+    row->rank = rung_rank_in(v->rank, row->index + 1, sparse, dense);
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 
@@ -551,9 +549,7 @@ static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n,
             continue;
         rung_row *row = &rows[(*count_out)++];
         read_one(v, &e, row);
-        row->list_rank = v->rank == RUNG_RANK_UNIQUE   ? i + 1
-                         : v->rank == RUNG_RANK_SPARSE ? sparse
-                                                       : dense;
+        row->list_rank = rung_rank_in(v->rank, i + 1, sparse, dense);
     }
 }
 

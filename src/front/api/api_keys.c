@@ -27,7 +27,7 @@ typedef struct rung_key_change {
     rung_status status;
     rung_err err;
     char bytes[RUNG_KEY_LABEL_MAX + RUNG_KEY_PATTERNS_MAX * RUNG_NAME_MAX];
-    size_t used;
+    char *end; /* of the used ones; they suffice, since the schema limits the lengths */
 } rung_key_change;
 
 /* ---- writing ---- */
@@ -149,6 +149,7 @@ static rung_key_change *begin_change(rung_call *c) {
         return NULL;
     }
     k->call = c;
+    k->end = k->bytes;
     k->now_ms = rung_hub_now(api->service.hub);
     k->work = (rung_work){.run = change_file, .done = file_changed, .ctx = k};
     return k;
@@ -166,15 +167,6 @@ static void start_change(rung_key_change *k) {
 
 /* ---- a new key ---- */
 
-/* It fits: the schema limits the lengths. */
-static rung_slice keep(rung_key_change *k, rung_slice text) {
-    char *at = k->bytes + k->used;
-    if (text.len)
-        memcpy(at, text.ptr, text.len);
-    k->used += text.len;
-    return rung_slice_of(at, text.len);
-}
-
 static rung_status read_boards(rung_key_change *k, const rung_slot *slot) {
     rung_json *r = &k->call->api->reader;
     rung_slice pattern;
@@ -183,7 +175,7 @@ static rung_status read_boards(rung_key_change *k, const rung_slot *slot) {
     while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
         st = rung_json_string(r, &pattern);
         if (st == RUNG_OK)
-            k->key.patterns[k->key.pattern_count++] = keep(k, pattern);
+            k->key.patterns[k->key.pattern_count++] = rung_slice_put(&k->end, pattern);
     }
     return st < 0 ? st : RUNG_OK;
 }
@@ -192,7 +184,8 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
     static const rung_role roles[] = {RUNG_ROLE_READ, RUNG_ROLE_SERVER, RUNG_ROLE_ADMIN};
     rung_key *key = &k->key;
     key->role = roles[slots[KEY_ROLE].choice];
-    key->label = keep(k, slots[KEY_LABEL].present ? slots[KEY_LABEL].text : RUNG_SLICE(""));
+    key->label =
+        rung_slice_put(&k->end, slots[KEY_LABEL].present ? slots[KEY_LABEL].text : RUNG_SLICE(""));
     key->rate_per_s = slots[KEY_RATE].present ? (uint32_t)slots[KEY_RATE].integer : 0;
     key->created_ms = k->now_ms;
     key->expires_ms = slots[KEY_EXPIRES].present ? slots[KEY_EXPIRES].integer : 0;

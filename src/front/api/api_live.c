@@ -314,12 +314,8 @@ static rung_live_spec keep_spec(const rung_live_spec *spec, char texts[SPEC_TEXT
     rung_live_spec kept = *spec;
     rung_slice *slices[] = {&kept.board,     &kept.player, &kept.window,
                             &kept.window_id, &kept.scope,  &kept.sight};
-    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
-        if (!slices[i]->len)
-            continue;
-        slices[i]->ptr = memcpy(texts, slices[i]->ptr, slices[i]->len);
-        texts += slices[i]->len;
-    }
+    for (size_t i = 0; i < RUNG_COUNT_OF(slices); i++)
+        *slices[i] = rung_slice_put(&texts, *slices[i]);
     return kept;
 }
 

@@ -257,12 +257,6 @@ static rung_status ask_history(rung_archive_job *job, const rung_archive_port *p
                          ask->points, &ask->count, &job->err);
 }
 
-static uint32_t rank_at(const rung_archive_point *point, rung_rank_style style) {
-    return style == RUNG_RANK_UNIQUE   ? point->place
-           : style == RUNG_RANK_SPARSE ? point->sparse
-                                       : point->dense;
-}
-
 /* Values carry their types: they may be of an earlier board of the same name. Column names come from the current board,
  * if there is one (`def` may be NULL). */
 static void write_archived_values(rung_json_writer *w, const rung_archive_values *v, bool is_delta,
@@ -291,7 +285,8 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
     RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[point->kind]);
     RUNG_JSON_MEMBER(w, "id", string, point->window_id);
     rung_json_close_object(w);
-    RUNG_JSON_MEMBER(w, "rank", uint, rank_at(point, style));
+    RUNG_JSON_MEMBER(w, "rank", uint,
+                     rung_rank_in(style, point->place, point->sparse, point->dense));
     RUNG_JSON_MEMBER(w, "total", uint, point->total);
     write_archived_values(w, &point->values, false, def);
     rung_json_close_object(w);

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
 /* A ranked question of a call (service/ask.h). The archive's answer comes later, in the same struct, and is written by
  * the same function: call->write. */
 typedef struct rung_read {
@@ -434,7 +432,7 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
     static const uint8_t percents[] = {1, 5, 10, 25, 50, 75, 90, 95, 99};
     rung_row row;
     RUNG_JSON_OPEN(w, "quantiles", array);
-    for (size_t i = 0; i < COUNT(percents); i++) {
+    for (size_t i = 0; i < RUNG_COUNT_OF(percents); i++) {
         if (rung_view_quantile(d->view, percents[i], 100, &row) != RUNG_OK)
             break;
         rung_json_open_object(w);

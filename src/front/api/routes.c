@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
 /* ---- parameters ---- */
 
 static const char *const SPREADS[] = {"width", "count", NULL};
@@ -386,7 +384,7 @@ const rung_route rung_routes[] = {
      .doc = "OpenAPI 3.1.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {{200, RUNG_TYPE_JSON, NULL, "The document."}}, .handle = rung_api_openapi},
 };
-const uint32_t rung_route_count = COUNT(rung_routes);
+const uint32_t rung_route_count = RUNG_COUNT_OF(rung_routes);
 
 /* ---- finding ---- */
 

@@ -8,8 +8,6 @@
 #include "guard/keys.h"
 #include "model/event.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
 #define STRING            .types = RUNG_FIELD_STRING
 #define INTEGER           .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = INT64_MAX
 #define FLAG              .types = RUNG_FIELD_BOOL
@@ -161,7 +159,7 @@ static const rung_field problem_fields[] = {
 const rung_schema rung_problem_schema = {.name = "Problem",
                                          .doc = "Why a request failed (RFC 9457).",
                                          .fields = problem_fields,
-                                         .count = COUNT(problem_fields)};
+                                         .count = RUNG_COUNT_OF(problem_fields)};
 
 #define SEQ                                                                                        \
     ALWAYS("seq", INTEGER,                                                                         \
@@ -212,7 +210,7 @@ SCHEMA(rung_outcome_schema, "Outcome", "What became of a submission.",
 static const rung_schema line_problem_schema = {.name = "LineProblem",
                                                 .doc = "Why one submission of a batch failed.",
                                                 .fields = problem_fields + 2,
-                                                .count = COUNT(problem_fields) - 2};
+                                                .count = RUNG_COUNT_OF(problem_fields) - 2};
 
 SCHEMA(rung_batch_result_schema, "BatchResult", "What became of one submission of a batch.",
        ALWAYS("line", INTEGER, "Which submission, from 1."),

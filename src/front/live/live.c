@@ -167,14 +167,6 @@ static void link_idle(rung__topic *t) {
     }
 }
 
-static rung_slice copy_part(char **at, rung_slice text) {
-    if (text.len)
-        memcpy(*at, text.ptr, text.len);
-    rung_slice copy = rung_slice_of(*at, text.len);
-    *at += text.len;
-    return copy;
-}
-
 static bool fill_topic(rung__topic *t, const rung_live_spec *s, rung_slice name) {
     const rung_alloc *a = t->live->config.alloc;
     size_t size = name.len + s->sight.len + s->board.len + s->player.len + s->window.len +
@@ -192,14 +184,14 @@ static bool fill_topic(rung__topic *t, const rung_live_spec *s, rung_slice name)
     t->memory_size = (uint32_t)size;
     t->name_len = (uint32_t)name.len;
     char *at = t->memory;
-    copy_part(&at, name);
+    rung_slice_put(&at, name);
     t->spec = *s;
-    t->spec.sight = s->sight.ptr ? copy_part(&at, s->sight) : (rung_slice){NULL, 0};
-    t->spec.board = copy_part(&at, s->board);
-    t->spec.player = copy_part(&at, s->player);
-    t->spec.window = copy_part(&at, s->window);
-    t->spec.window_id = copy_part(&at, s->window_id);
-    t->spec.scope = copy_part(&at, s->scope);
+    t->spec.sight = rung_slice_put(&at, s->sight);
+    t->spec.board = rung_slice_put(&at, s->board);
+    t->spec.player = rung_slice_put(&at, s->player);
+    t->spec.window = rung_slice_put(&at, s->window);
+    t->spec.window_id = rung_slice_put(&at, s->window_id);
+    t->spec.scope = rung_slice_put(&at, s->scope);
     return true;
 }
 
