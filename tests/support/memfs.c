@@ -82,11 +82,14 @@ static void name_atom(rung_memfs *fs, memfs_atom_kind kind, int dir, int inode, 
         memcpy(a->to, to, strlen(to) + 1);
 }
 
+/* Will the disk's sector change before what is written now gets there? */
 static bool has_pending(const rung_memfs *fs, int inode, uint64_t sector) {
-    for (size_t i = 0; i < fs->atom_count; i++)
-        if (fs->atoms[i].kind == MEMFS_SECTOR && fs->atoms[i].inode == inode &&
-            fs->atoms[i].index == sector)
+    for (size_t i = 0; i < fs->atom_count; i++) {
+        const memfs_atom *a = &fs->atoms[i];
+        bool is_cut = a->kind == MEMFS_SIZE && !a->is_grown && a->index < (sector + 1) * SECTOR;
+        if (a->inode == inode && (is_cut || (a->kind == MEMFS_SECTOR && a->index == sector)))
             return true;
+    }
     return false;
 }
 
