@@ -536,16 +536,22 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     sim_taste *t = &w->taste;
     t->nodes = config->nodes ? config->nodes : 1;
     t->clients = 2 + below(w, SIM_CLIENTS_MAX - 1);
-    t->steps = config->steps ? config->steps : 400 + below(w, 1200);
+    t->steps = config->steps ? config->steps : 400 + below(w, 1000);
     t->crash = chance(w, 700) ? 1 + below(w, 8) : 0;
     t->kill = chance(w, 500) ? 1 + below(w, 6) : 0;
     t->fail = chance(w, 400) ? 1 + below(w, 8) : 0;
     t->fill = chance(w, 300) ? 1 + below(w, 8) : 0;
+    if (chance(w, 150)) { /* a disk that does everything wrong */
+        t->crash = 3 + below(w, 6);
+        t->kill = 3 + below(w, 6);
+        t->fail = 4 + below(w, 8);
+        t->fill = 6 + below(w, 10);
+    }
     t->cut = chance(w, 700) ? 1 + below(w, 20) : 0;
     t->jump = chance(w, 400) ? 1 + below(w, 8) : 0;
     t->stop = chance(w, 400) ? 1 + below(w, 3) : 0;
     t->rot = chance(w, 250) ? 30 + below(w, 100) : 0;
-    t->crash_opening = t->crash ? t->crash + below(w, 2) * below(w, 40) : 0;
+    t->crash_opening = t->crash ? t->crash + below(w, 2) * below(w, 80) : 0;
     t->pause = below(w, 4) * 25;
     t->waiting_max = chance(w, t->fill ? 500 : 200) ? 2 + below(w, 8) : 1024;
     t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
@@ -558,7 +564,7 @@ static void choose_taste(sim_world *w, const sim_config *config) {
         t->kill = t->kill ? 1 : 0;
         t->fail = t->fail ? 1 + below(w, 2) : 0;
         t->crash_opening = t->crash && chance(w, 300) ? 30 + below(w, 60) : t->crash;
-        t->steps += 600;
+        t->steps += 400;
     }
     t->id_capacity = chance(w, 300) ? 1 + below(w, 12) : 1000000;
     t->id_keep_ms = chance(w, 200) ? 1000 + below(w, 60000) : 86400000;
