@@ -17,11 +17,11 @@
  *   L3  The outcomes of a node's own proposals come in the order in which they were proposed.
  *   L4  The bytes of a proposal stay where they are until its outcome was delivered, after a failure until the log is
  *       closed. So a log need not copy them, and may deliver the very same bytes.
- *   L5  After a failure that leaves outcomes unknown nothing is committed, or taken, again.
+ *   L5  After the log itself has failed nothing is committed, or taken, again.
  *
  * A log on this machine's disk (segment_log.h) has no foreign records, and its outcomes become unknown when a write or
- * a sync fails. A log shared by several nodes delivers what it reads back. A log in memory (memory_log.h) commits what
- * it is given.
+ * a sync fails. A log shared by several nodes (stream/kafka_log.h) delivers what it reads back. A log in memory
+ * (memory_log.h) commits what it is given.
  *
  * Threads: start, propose, deliver, await, sync and truncate_before belong to one thread, the owner. Cursors may be
  * used from any thread (each by one at a time), durable_seq and stat from anywhere. */
@@ -74,6 +74,12 @@ typedef struct rung_log_stats {
     uint64_t queued; /* proposed, but not in a batch yet */
     /* Write and sync of a batch, or only the write if it is not synced. */
     uint64_t sync_count, sync_us_total, sync_us[RUNG_LOG_TIME_BUCKETS];
+    /* Of a shared log. */
+    uint64_t end_seq;           /* its end, as last heard of */
+    uint64_t rejected, unknown; /* proposals that were not delivered as committed */
+    uint64_t foreign;           /* records of other nodes delivered */
+    uint64_t rebuilds;          /* of the producer, after an error that it did not survive */
+    int64_t silent_ms;          /* for how long nobody answers; 0: somebody does */
 } rung_log_stats;
 
 typedef struct rung_log rung_log;
@@ -88,6 +94,11 @@ typedef struct rung_log_ops {
     rung_status (*sync)(rung_log *log, rung_err *err);
     uint64_t (*durable_seq)(const rung_log *log);
     uint64_t (*sure_seq)(const rung_log *log); /* NULL: durable_seq */
+    /* NULL in a log that keeps nothing. */
+    uint64_t (*first_seq)(rung_log *log);
+    const uint8_t *(*id)(const rung_log *log);
+    /* NULL in a log of one node: durable_seq is its end. */
+    rung_status (*end)(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err);
     rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err);
     rung_status (*cursor_read)(rung_log_cursor *cursor, rung_log_record *records, size_t max,
@@ -151,6 +162,33 @@ static inline uint64_t rung_log_durable_seq(const rung_log *log) {
  * records that can be read but may not be on the disk. Start makes them durable. */
 static inline uint64_t rung_log_sure_seq(const rung_log *log) {
     return log->ops->sure_seq ? log->ops->sure_seq(log) : rung_log_durable_seq(log);
+}
+
+/* The oldest record that a cursor finds; durable_seq + 1 if there is none. */
+static inline uint64_t rung_log_first_seq(rung_log *log) {
+    return log->ops->first_seq(log);
+}
+
+#define RUNG_LOG_ID_SIZE 16
+/* What tells this log from every other: RUNG_LOG_ID_SIZE bytes, valid while the log is open. */
+static inline const uint8_t *rung_log_id(const rung_log *log) {
+    return log->ops->id(log);
+}
+
+/* Do other nodes write to it, too? */
+static inline bool rung_log_is_shared(const rung_log *log) {
+    return log->ops->end != NULL;
+}
+
+/* Where the log ends: at least the last sequence that any node has committed before the first call with this ticket,
+ * which is 0 then. RUNG_OK; RUNG_PARTIAL: not known yet, and the log wakes its owner when it is: call again with the
+ * same ticket. Or why it cannot be found out. */
+RUNG_NODISCARD static inline rung_status rung_log_end(rung_log *log, uint64_t *ticket,
+                                                      uint64_t *seq_out, rung_err *err) {
+    if (log->ops->end)
+        return log->ops->end(log, ticket, seq_out, err);
+    *seq_out = log->ops->durable_seq(log);
+    return RUNG_OK;
 }
 
 /* Open a cursor at `from_seq` (at least 1). RUNG_ESTALE: the log begins later. */

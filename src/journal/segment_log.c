@@ -21,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "journal/folder.h"
 #include "journal/segment_scan.h"
 #include "journal/spare.h"
 
@@ -31,7 +32,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOCK_NAME          "lock"
 #define MARK_EVERY_DEFAULT 64
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
@@ -115,33 +115,6 @@ static uint64_t record_space(uint64_t capacity) {
 
 /* ---- opening ---- */
 
-static rung_status refuse_second(rung_segment_log *log, rung_err *err) {
-    char text[32] = {0};
-    size_t got = 0;
-    rung_status st = rung_file_read(&log->lock_file, text, sizeof text - 1, 0, &got, NULL);
-    text[st < 0 ? 0 : strspn(text, "0123456789")] = '\0';
-    return RUNG_FAIL(err, RUNG_EBUSY, "folder %s is in use by another process (pid %s)",
-                     log->dir.path, text[0] ? text : "unknown");
-}
-
-static rung_status take_lock(rung_segment_log *log, rung_err *err) {
-    rung_status st = rung_file_open(&log->lock_file, &log->dir, LOCK_NAME, RUNG_FILE_CREATE, err);
-    if (st < 0)
-        return st;
-    st = rung_file_lock(&log->lock_file, err);
-    if (st == RUNG_EBUSY)
-        return refuse_second(log, err);
-    if (st < 0)
-        return st;
-    char text[32];
-    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    st = rung_file_write(&log->lock_file, text, (size_t)len, 0, NULL);
-    if (st == RUNG_OK)
-        st = rung_file_truncate(&log->lock_file, (uint64_t)len, NULL);
-    rung_ignore(st, "the lock holds without its text, which may not fit on a full disk");
-    return RUNG_OK;
-}
-
 static rung_status check_config(const rung_segment_log_config *c, rung_err *err) {
     if (c->segment_size < RUNG_SEGMENT_SIZE_MIN || c->segment_size > RUNG_SEGMENT_SIZE_MAX ||
         c->segment_size % RUNG_SECTOR_SIZE != 0)
@@ -186,7 +159,7 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
 
     st = rung_dir_open(&log->dir, c.fs, c.path, !c.is_read_only, err);
     if (st == RUNG_OK && !c.is_read_only)
-        st = take_lock(log, err);
+        st = rung_folder_lock(&log->dir, &log->lock_file, err);
     if (st == RUNG_OK)
         st = c.is_read_only ? rung_log_image_read_live(&log->image, c.alloc, &log->dir, err)
                             : rung_log_image_read(&log->image, c.alloc, &log->dir, err);
@@ -208,12 +181,7 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
 }
 
 rung_status rung_segment_log_check_place(const rung_segment_log *log, rung_err *err) {
-    if (rung_file_is_at(&log->lock_file, log->config.path, NULL) != RUNG_NOT_FOUND)
-        return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EABSENT,
-                     "folder %s was removed or replaced while it was in use: its file " LOCK_NAME
-                     " is not the one that is locked",
-                     log->config.path);
+    return rung_folder_check(&log->lock_file, log->config.path, err);
 }
 
 rung_log *rung_segment_log_port(rung_segment_log *log) {
@@ -949,6 +917,14 @@ static uint64_t log_durable_seq(const rung_log *port) {
     return atomic_load_explicit(&self(port)->durable_seq, memory_order_acquire);
 }
 
+static uint64_t log_first_seq(rung_log *port) {
+    return rung_segment_log_stat(self(port)).first_seq;
+}
+
+static const uint8_t *log_id(const rung_log *port) {
+    return self(port)->uuid;
+}
+
 static uint64_t log_sure_seq(const rung_log *port) {
     return atomic_load(&self(port)->is_tail_durable) ? log_durable_seq(port) : self(port)->sure_seq;
 }
@@ -1031,6 +1007,8 @@ static const rung_log_ops segment_log_ops = {
     .await = rung_writer_await,
     .sync = rung_writer_sync,
     .durable_seq = log_durable_seq,
+    .first_seq = log_first_seq,
+    .id = log_id,
     .sure_seq = log_sure_seq,
     .cursor_open = rung__segment_cursor_open,
     .cursor_read = rung__segment_cursor_read,
