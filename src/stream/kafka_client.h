@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kafka_client.h - librdkafka handles from our configuration, and its errors as ours. Private to the room. */
+#ifndef RUNG_STREAM_KAFKA_CLIENT_H
+#define RUNG_STREAM_KAFKA_CLIENT_H
+
+#include "base/status.h"
+#include "stream/envelope.h"
+#include "stream/kafka_log.h"
+
+#include <librdkafka/rdkafka.h>
+
+enum { RUNG__PARTITION = 0 };
+
+/* Functions that librdkafka calls from rd_kafka_poll(), with `ctx`. */
+typedef struct rung__kafka_hooks {
+    void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx);
+    void (*erred)(rd_kafka_t *rk, int code, const char *reason, void *ctx);
+    void *ctx;
+} rung__kafka_hooks;
+
+/* `config` with its defaults filled in. */
+void rung__kafka_defaults(rung_kafka_config *config);
+
+/* A producer that waits for all in-sync replicas, and retries without reordering. */
+RUNG_NODISCARD rung_status rung__kafka_producer(const rung_kafka_config *config,
+                                                const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
+                                                rung_err *err);
+
+/* A reader of the partition from `seq` on. What it reads, and its errors, come through `queue`. */
+typedef struct rung__kafka_reader {
+    rd_kafka_t *rk;
+    rd_kafka_topic_t *topic;
+    rd_kafka_queue_t *queue;
+    bool is_reading;
+} rung__kafka_reader;
+
+RUNG_NODISCARD rung_status rung__kafka_reader_open(rung__kafka_reader *r,
+                                                   const rung_kafka_config *config,
+                                                   const rung__kafka_hooks *hooks, bool tells_end,
+                                                   rung_err *err);
+RUNG_NODISCARD rung_status rung__kafka_reader_begin(rung__kafka_reader *r, uint64_t seq,
+                                                    rung_err *err);
+void rung__kafka_reader_close(rung__kafka_reader *r); /* fine when it is not open */
+
+/* The first sequence that the partition has (NULL: not wanted), and its last (first - 1: it is empty). Asks a broker,
+ * and waits for each. */
+RUNG_NODISCARD rung_status rung__kafka_span(const rung_kafka_config *config, rd_kafka_t *rk,
+                                            uint32_t wait_ms, uint64_t *first_out,
+                                            uint64_t *last_out, rung_err *err);
+
+/* Check what the reader took from its queue. RUNG_OK: the record with this sequence, whose envelope is in *out.
+ * RUNG_NOT_FOUND: the end of the partition. RUNG_EBUSY: a broker has a problem, which will pass. RUNG_ECORRUPT: not a
+ * record of this log, or not the next one. */
+RUNG_NODISCARD rung_status rung__kafka_check(const rung_kafka_config *config,
+                                             const rd_kafka_message_t *message,
+                                             const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq,
+                                             rung__envelope *out, rung_err *err);
+
+/* Find the topic, or create it; refuse an unsafe one. */
+RUNG_NODISCARD rung_status rung__kafka_topic_prepare(const rung_kafka_config *config,
+                                                     rd_kafka_t *rk, rung_err *err);
+
+void rung__kafka_pause(void); /* before the next attempt */
+void rung__kafka_say(const rung_kafka_config *config, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Cursors (kafka_cursor.c). */
+rung_status rung__kafka_cursor_open(const rung_log_ops *ops, const rung_kafka_config *config,
+                                    const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t from_seq,
+                                    rung_log_cursor **cursor_out, rung_err *err);
+rung_status rung__kafka_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
+                                    size_t *count_out, rung_err *err);
+void rung__kafka_cursor_close(rung_log_cursor *cursor);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cursor is a client of its own: librdkafka reads a partition once per client. */
+#include "stream/kafka_client.h"
+
+enum { BATCH = 512 };
+
+typedef struct kafka_cursor {
+    rung_log_cursor port;
+    rung_kafka_config config;
+    uint8_t log_id[RUNG_LOG_ID_SIZE];
+    rung__kafka_reader reader;
+    uint64_t next_seq;
+    bool is_at_end;                      /* as far as the broker has said */
+    rd_kafka_message_t *messages[BATCH]; /* lent until the next read */
+    size_t count;
+} kafka_cursor;
+
+static void give_back(kafka_cursor *k) {
+    while (k->count > 0)
+        rd_kafka_message_destroy(k->messages[--k->count]);
+}
+
+/* Wait for one, then take what else is there: asking for many would wait until they are. */
+static size_t fetch(kafka_cursor *k, size_t max) {
+    int wait_ms = k->is_at_end ? 0 : (int)k->config.connect_ms;
+    max = max < BATCH ? max : BATCH;
+    k->messages[0] = rd_kafka_consume_queue(k->reader.queue, wait_ms);
+    if (!k->messages[0])
+        return 0;
+    k->count = 1;
+    ssize_t more =
+        max > 1 ? rd_kafka_consume_batch_queue(k->reader.queue, 0, k->messages + 1, max - 1) : 0;
+    k->count += more > 0 ? (size_t)more : 0;
+    return k->count;
+}
+
+/* The records among what was fetched. Of what comes behind a fault nothing is given out. */
+static rung_status take(kafka_cursor *k, rung_log_record *records, size_t *count_out,
+                        rung_err *err) {
+    size_t n = 0;
+    rung_status st = RUNG_OK;
+    for (size_t i = 0; i < k->count; i++) {
+        const rd_kafka_message_t *m = k->messages[i];
+        rung__envelope envelope;
+        st = rung__kafka_check(&k->config, m, k->log_id, k->next_seq, &envelope, err);
+        if (st == RUNG_ECORRUPT)
+            return st;
+        k->is_at_end = st == RUNG_NOT_FOUND;
+        if (st != RUNG_OK)
+            continue;
+        records[n++] = (rung_log_record){.seq = k->next_seq++,
+                                         .payload = rung_slice_of(m->payload, m->len),
+                                         .type = envelope.type};
+    }
+    *count_out = n;
+    return n ? RUNG_OK : st;
+}
+
+rung_status rung__kafka_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
+                                    size_t *count_out, rung_err *err) {
+    kafka_cursor *k = (kafka_cursor *)cursor;
+    int64_t start_ms = rung_clock_monotonic_ms(&k->config.clock);
+    give_back(k);
+    do {
+        if (fetch(k, max) == 0)
+            break;
+        rung_status st = take(k, records, count_out, err);
+        if (st != RUNG_EBUSY)
+            return st;
+        give_back(k);
+    } while (rung_clock_monotonic_ms(&k->config.clock) - start_ms < k->config.connect_ms);
+    if (k->is_at_end)
+        return RUNG_NOT_FOUND;
+    return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
+                         "no record of topic %s came in %u ms", k->config.topic,
+                         k->config.connect_ms);
+}
+
+void rung__kafka_cursor_close(rung_log_cursor *cursor) {
+    kafka_cursor *k = (kafka_cursor *)cursor;
+    give_back(k);
+    rung__kafka_reader_close(&k->reader);
+    rung_alloc_free(k->config.alloc, k, sizeof *k);
+}
+
+static rung_status begin(kafka_cursor *k, rung_err *err) {
+    uint64_t first, last;
+    rung_status st = rung__kafka_reader_open(&k->reader, &k->config, NULL, true, err);
+    if (st == RUNG_OK)
+        st = rung__kafka_span(&k->config, k->reader.rk, k->config.connect_ms, &first, &last, err);
+    if (st == RUNG_OK && k->next_seq < first)
+        st = RUNG_FAIL(err, RUNG_ESTALE, "topic %s begins at sequence %llu", k->config.topic,
+                       (unsigned long long)first);
+    return st < 0 ? st : rung__kafka_reader_begin(&k->reader, k->next_seq, err);
+}
+
+rung_status rung__kafka_cursor_open(const rung_log_ops *ops, const rung_kafka_config *config,
+                                    const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t from_seq,
+                                    rung_log_cursor **cursor_out, rung_err *err) {
+    kafka_cursor *k = rung_alloc_zeroed(config->alloc, sizeof *k);
+    if (!k)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    k->port.ops = ops;
+    k->config = *config;
+    memcpy(k->log_id, log_id, sizeof k->log_id);
+    k->next_seq = from_seq;
+    rung_status st = begin(k, err);
+    if (st < 0) {
+        rung__kafka_cursor_close(&k->port);
+        return st;
+    }
+    *cursor_out = &k->port;
+    return RUNG_OK;
+}

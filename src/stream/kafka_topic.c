@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The topic of a log: created with settings that lose nothing, or checked for them. */
+#include "stream/kafka_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_SIZE = 256, NEW_TOPIC_CONFIGS = 6 };
+#define RETENTION_MIN_BYTES INT64_C(1073741824)
+#define MESSAGE_MIN_BYTES   INT64_C(1000000) /* an event has 512 KiB at most */
+
+typedef struct topic_facts {
+    bool exists, has_leader;
+    int partitions, replicas;
+} topic_facts;
+
+/* Of all topics: to ask for one by name would create it on brokers that do so by themselves. */
+static rung_status look(const rung_kafka_config *c, rd_kafka_t *rk, int wait_ms, topic_facts *out,
+                        rung_err *err) {
+    const struct rd_kafka_metadata *all;
+    rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &all, wait_ms);
+    if (code)
+        return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
+                             "no Kafka broker of %.100s answers: %s", c->brokers,
+                             rd_kafka_err2str(code));
+    *out = (topic_facts){0};
+    for (int i = 0; i < all->topic_cnt; i++) {
+        const rd_kafka_metadata_topic_t *t = &all->topics[i];
+        if (strcmp(t->topic, c->topic) != 0)
+            continue;
+        out->exists = t->err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        out->partitions = t->partition_cnt;
+        if (t->partition_cnt > 0) {
+            out->replicas = t->partitions[0].replica_cnt;
+            out->has_leader = t->partitions[0].leader >= 0;
+        }
+    }
+    rd_kafka_metadata_destroy(all);
+    return RUNG_OK;
+}
+
+/* ---- creating ---- */
+
+static rd_kafka_NewTopic_t *describe_new(const rung_kafka_config *c, rung_err *err) {
+    char text[TEXT_SIZE], min_isr[16];
+    snprintf(min_isr, sizeof min_isr, "%u", c->min_isr);
+    const rung_kafka_option configs[NEW_TOPIC_CONFIGS] = {
+        {"cleanup.policy", "delete"},     {"unclean.leader.election.enable", "false"},
+        {"min.insync.replicas", min_isr}, {"retention.ms", "-1"},
+        {"retention.bytes", "-1"},        {"max.message.bytes", "2097152"},
+    };
+    rd_kafka_NewTopic_t *topic =
+        rd_kafka_NewTopic_new(c->topic, 1, (int)c->replication, text, sizeof text);
+    if (!topic) {
+        rung_ignore(RUNG_FAIL(err, RUNG_EINVAL, "topic %s: %.100s", c->topic, text),
+                    "NULL says it failed");
+        return NULL;
+    }
+    for (size_t i = 0; i < NEW_TOPIC_CONFIGS; i++)
+        rd_kafka_NewTopic_set_config(topic, configs[i].name, configs[i].value);
+    return topic;
+}
+
+static rung_status read_created(const rung_kafka_config *c, rd_kafka_event_t *event,
+                                rung_err *err) {
+    size_t count = 0;
+    rd_kafka_resp_err_t code = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    const char *text = rd_kafka_err2str(code);
+    if (!code) {
+        const rd_kafka_topic_result_t **results =
+            rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
+        code = count ? rd_kafka_topic_result_error(results[0]) : RD_KAFKA_RESP_ERR__FAIL;
+        const char *more = count ? rd_kafka_topic_result_error_string(results[0]) : NULL;
+        text = more ? more : rd_kafka_err2str(code);
+    }
+    if (code == RD_KAFKA_RESP_ERR_NOT_CONTROLLER || code == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT ||
+        code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT)
+        return RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
+                             "topic %s cannot be created: %.140s", c->topic, text);
+    if (code && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* another node was faster */
+        return RUNG_FAIL(err, RUNG_EREFUSED, "topic %s cannot be created: %.140s", c->topic, text);
+    return RUNG_OK;
+}
+
+static rung_status create(const rung_kafka_config *c, rd_kafka_t *rk, rung_err *err) {
+    rd_kafka_NewTopic_t *topic = describe_new(c, err);
+    if (!topic)
+        return RUNG_EINVAL;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_CreateTopics(rk, &topic, 1, NULL, queue);
+    rd_kafka_event_t *event = rd_kafka_queue_poll(queue, (int)c->connect_ms);
+    rung_status st = read_created(c, event, err);
+    if (event)
+        rd_kafka_event_destroy(event);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_NewTopic_destroy(topic);
+    return st;
+}
+
+/* ---- checking ---- */
+
+/* What a topic's setting must be, so that nothing acknowledged is lost and no record goes before it is in snapshots. */
+typedef struct rule {
+    const char *name, *expected;
+    const char *word; /* it must be this; NULL: */
+    int64_t least;    /* at least this, or -1 where `allows_forever` */
+    bool allows_forever;
+} rule;
+
+static bool is_kept(const rule *r, const char *value) {
+    if (r->word)
+        return strcmp(value, r->word) == 0;
+    int64_t number = strtoll(value, NULL, 10);
+    return number >= r->least || (r->allows_forever && number == -1);
+}
+
+static rung_status check_entry(const rung_kafka_config *c, const rule *rules, size_t count,
+                               const char *name, const char *value, rung_err *err) {
+    for (size_t i = 0; i < count; i++) {
+        const rule *r = &rules[i];
+        if (strcmp(r->name, name) != 0 || is_kept(r, value))
+            continue;
+        if (!c->accepts_unsafe)
+            return RUNG_FAIL(
+                err, RUNG_EREFUSED,
+                "topic %s is unsafe: %s is %.40s, expected %s (log.kafka.accept_unsafe "
+                "= on takes it as it is)",
+                c->topic, name, value, r->expected);
+        rung__kafka_say(c, "topic %s is unsafe, and accepted as it is: %s is %.40s, expected %s",
+                        c->topic, name, value, r->expected);
+    }
+    return RUNG_OK;
+}
+
+static rung_status check_entries(const rung_kafka_config *c, const topic_facts *facts,
+                                 const rd_kafka_ConfigResource_t *resource, rung_err *err) {
+    const rule rules[] = {
+        {.name = "cleanup.policy", .expected = "delete", .word = "delete"},
+        {.name = "unclean.leader.election.enable", .expected = "false", .word = "false"},
+        {.name = "min.insync.replicas",
+         .expected = "2 or more with several replicas",
+         .least = facts->replicas > 1 ? 2 : 1},
+        {.name = "retention.ms",
+         .expected = "-1, or a day or more",
+         .least = c->retention_min_ms,
+         .allows_forever = true},
+        {.name = "retention.bytes",
+         .expected = "-1, or 1 GiB or more",
+         .least = RETENTION_MIN_BYTES,
+         .allows_forever = true},
+        {.name = "max.message.bytes", .expected = "1000000 or more", .least = MESSAGE_MIN_BYTES},
+    };
+    size_t count;
+    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &count);
+    rung_status st = RUNG_OK;
+    for (size_t i = 0; i < count && st == RUNG_OK; i++) {
+        const char *value = rd_kafka_ConfigEntry_value(entries[i]);
+        st = check_entry(c, rules, sizeof rules / sizeof rules[0],
+                         rd_kafka_ConfigEntry_name(entries[i]), value ? value : "", err);
+    }
+    return st;
+}
+
+static rung_status read_described(const rung_kafka_config *c, const topic_facts *facts,
+                                  rd_kafka_event_t *event, rung_err *err) {
+    size_t count = 0;
+    const rd_kafka_ConfigResource_t **resources = NULL;
+    rd_kafka_resp_err_t code = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (!code) {
+        resources = rd_kafka_DescribeConfigs_result_resources(
+            rd_kafka_event_DescribeConfigs_result(event), &count);
+        code = count ? rd_kafka_ConfigResource_error(resources[0]) : RD_KAFKA_RESP_ERR__FAIL;
+    }
+    if (!code)
+        return check_entries(c, facts, resources[0], err);
+    bool is_hidden = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+                     code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
+    if (is_hidden && c->accepts_unsafe) {
+        rung__kafka_say(c, "the settings of topic %s are hidden from us and not checked", c->topic);
+        return RUNG_OK;
+    }
+    return RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
+                         "the settings of topic %s cannot be read: %s", c->topic,
+                         rd_kafka_err2str(code));
+}
+
+static rung_status check(const rung_kafka_config *c, rd_kafka_t *rk, const topic_facts *facts,
+                         rung_err *err) {
+    if (facts->partitions != 1)
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "topic %s has %d partitions, and a log needs exactly one", c->topic,
+                         facts->partitions);
+    if (c->is_unchecked)
+        return RUNG_OK;
+    rd_kafka_ConfigResource_t *resource =
+        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, c->topic);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_DescribeConfigs(rk, &resource, 1, NULL, queue);
+    rd_kafka_event_t *event = rd_kafka_queue_poll(queue, (int)c->connect_ms);
+    rung_status st = read_described(c, facts, event, err);
+    if (event)
+        rd_kafka_event_destroy(event);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_ConfigResource_destroy(resource);
+    return st;
+}
+
+/* ---- both ---- */
+
+/* One attempt. RUNG_EBUSY, RUNG_EIO: another may succeed. */
+static rung_status prepare(const rung_kafka_config *c, rd_kafka_t *rk, int wait_ms, rung_err *err) {
+    topic_facts facts = {0};
+    rung_status st = look(c, rk, wait_ms, &facts, err);
+    if (st < 0)
+        return st;
+    if (!facts.exists)
+        st = create(c, rk, err);
+    else if (facts.has_leader)
+        return check(c, rk, &facts, err);
+    return st < 0 ? st
+                  : RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
+                                  "topic %s has no leader yet", c->topic);
+}
+
+rung_status rung__kafka_topic_prepare(const rung_kafka_config *c, rd_kafka_t *rk, rung_err *err) {
+    int64_t end_ms = rung_clock_monotonic_ms(&c->clock) + c->connect_ms;
+    for (;;) {
+        int64_t left_ms = end_ms - rung_clock_monotonic_ms(&c->clock);
+        rung_status st = prepare(c, rk, left_ms > 0 ? (int)left_ms : 1, err);
+        if (st != RUNG_EBUSY && st != RUNG_EIO)
+            return st;
+        if (left_ms <= 0) {
+            if (err)
+                err->code = RUNG_EIO;
+            return RUNG_EIO;
+        }
+        rung__kafka_pause();
+    }
+}
