@@ -592,7 +592,8 @@ static void refuse_run(rung_commit *c) {
     const rung_err why = c->run.why;
     rung_err err = why;
     if (c->run.outcome == RUNG_LOG_UNKNOWN)
-        RUNG_FAIL(&err, why.code, "the log may have this change, or not: %s", why.message);
+        RUNG_FAIL_WHY(&err, why.code, RUNG_REASON_OUTCOME_UNKNOWN,
+                      "the log may have this change, or not: %s", why.message);
     else if (why.code == RUNG_ENOSPC)
         RUNG_FAIL(&err, why.code, "there is no space for the log: nothing was changed");
     if (why.code == RUNG_ENOSPC)

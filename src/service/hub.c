@@ -47,6 +47,7 @@ struct rung_hub {
     rung_log_time time;
     rung_snapshots snapshots;
     rung_waiters waiters;
+    rung_waiters asking;        /* for the end of the log; their `seq` is the ticket of the query */
     rung_hub_follower listener; /* passes events to the follower and the observer */
     rung_hub_observer *observer;
     void *observer_ctx;
@@ -122,6 +123,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                .alloc = c->alloc,
                                .children = c->children,
                                .path = c->path,
+                               .log = c->log,
                                .segment_size = c->segment_size,
                                .writer = {.is_inline = c->is_inline,
                                           .is_patient = !c->is_inline,
@@ -138,6 +140,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                .progress = c->progress,
                                .say = c->say,
                                .ctx = c->ctx};
+    h->config.log = NULL; /* the store's, from now on */
     rung_status st = rung_store_open(&store, &h->store, &h->state, err);
     if (st == RUNG_OK)
         h->log = rung_store_log(h->store);
@@ -243,6 +246,7 @@ static rung_status open_parts(rung_hub *h, rung_err *err) {
                                     .follower = c->follower,
                                     .time = &h->time,
                                     .every = c->snapshot_every,
+                                    .every_ms = c->snapshot_every_ms,
                                     .say = c->say,
                                     .ctx = c->ctx};
     st = rung_snapshots_init(&h->snapshots, err);
@@ -253,6 +257,7 @@ static rung_status open_parts(rung_hub *h, rung_err *err) {
 
 static rung_status release(rung_hub *h, rung_err *err) {
     rung_status st = h->store ? rung_store_close(h->store, err) : rung_log_close(h->log, err);
+    rung_ignore(rung_log_close(h->config.log, NULL), "nothing was proposed to it yet");
     rung_commit_destroy(h->commit); /* after the log, which reads its bytes */
     rung_state_destroy(h->state);
     rung_alloc_free(h->config.alloc, h, sizeof *h);
@@ -284,15 +289,19 @@ static rung_status begin_life(rung_hub *h, rung_err *err) {
 /* ---- opening and closing ---- */
 
 rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err) {
-    if (config->waiting_max > RUNG_HUB_WAITING_MAX)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "waiting_max", "expected at most %u",
-                               RUNG_HUB_WAITING_MAX);
     rung_hub *h = rung_alloc_zeroed(config->alloc, sizeof *h);
-    if (!h)
+    if (!h) {
+        rung_ignore(rung_log_close(config->log, NULL), "the failure to open is the one to tell");
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
     h->config = *config;
     set_defaults(&h->config);
-    rung_status st = open_parts(h, err);
+    rung_status st = RUNG_OK;
+    if (config->waiting_max > RUNG_HUB_WAITING_MAX)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "waiting_max", "expected at most %u",
+                             RUNG_HUB_WAITING_MAX);
+    if (st == RUNG_OK)
+        st = open_parts(h, err);
     if (st == RUNG_OK)
         st = begin_life(h, err);
     if (st < 0) {
@@ -358,17 +367,52 @@ void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
         wake(h);
 }
 
+void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w) {
+    rung_err err;
+    w->end_ticket = 0;
+    rung_status st = rung_log_end(h->log, &w->end_ticket, &w->seq, &err);
+    if (st == RUNG_OK) {
+        w->end_ticket = 0;
+        rung_hub_wait(h, w);
+        return;
+    }
+    w->seq = w->end_ticket;
+    rung_waiters_add(&h->asking, w);
+}
+
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w) {
-    rung_waiters_remove(&h->waiters, w);
+    rung_waiters_remove(w->end_ticket ? &h->asking : &h->waiters, w);
+}
+
+/* Those whose question is answered wait for the sequence now. */
+static void hear_end(rung_hub *h) {
+    rung_err err;
+    uint64_t seq;
+    rung_status st;
+    for (rung_hub_waiter *w; (w = h->asking.first) != NULL;) {
+        st = rung_log_end(h->log, &w->end_ticket, &seq, &err);
+        if (st == RUNG_PARTIAL)
+            return;
+        rung_waiters_remove(&h->asking, w);
+        w->end_ticket = 0;
+        w->seq = seq;
+        if (st < 0)
+            w->failed(w->ctx, &err);
+        else
+            rung_waiters_add(&h->waiters, w);
+    }
 }
 
 uint64_t rung_hub_reach(const rung_hub *h) {
+    if (rung_log_is_shared(h->log))
+        return UINT64_MAX; /* another node may be far ahead of us */
     return rung_state_seq(h->state) + h->config.waiting_max + 1; /* and a tick */
 }
 
 static void call_waiters(rung_hub *h) {
     rung_hub_waiter *w;
     rung_commit_begin_calls(h->commit);
+    hear_end(h);
     while ((w = rung_waiters_pop(&h->waiters, rung_state_seq(h->state))))
         w->ready(w->ctx);
     rung_commit_end_calls(h->commit);
@@ -452,6 +496,8 @@ void rung_hub_tick(rung_hub *h) {
             return;
         look_after_snapshots(h);
     }
+    if (rung_log_is_shared(h->log))
+        wake(h); /* it delivers what has waited for too long */
     if (rung_commit_may_put(h->commit, NULL) == RUNG_OK) {
         put_missing(h);
         rung_commit_put_tick(h->commit);
@@ -530,6 +576,11 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .memory_refused = h->memory.refused,
         .durable_seq = h->store ? rung_log_durable_seq(h->log) : applied_seq,
         .applied_seq = applied_seq,
+        .log_end_seq = rung_log_is_shared(h->log) ? log.end_seq : 0,
+        .log_rejected = log.rejected,
+        .log_unknown = log.unknown,
+        .log_foreign = log.foreign,
+        .log_silent_ms = log.silent_ms,
         .snapshots = snapshots->count,
         .snapshot_failures = snapshots->failures,
         .snapshot_seq = snapshots->newest_seq,

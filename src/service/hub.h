@@ -44,7 +44,10 @@ typedef struct rung_hub_config {
     bool is_inline;                /* no thread and no wake: flush waits for the disk */
     const char *path;              /* the folder; NULL: memory only */
     const rung_fs *fs;             /* NULL: the operating system's files */
-    uint64_t segment_size;         /* 0: 64 MiB */
+    /* A log shared by several nodes (stream/kafka_log.h), open but not started, with the same `wake` and `fatal`. The
+     * folder then has only snapshots. The hub closes it, even if it cannot be opened. NULL: the folder's own log. */
+    rung_log *log;
+    uint64_t segment_size; /* 0: 64 MiB */
     /* As in rung_config. */
     uint32_t sync_every_ms, id_capacity;
     int64_t id_keep_ms, at_ahead_ms, max_jump_ms;
@@ -58,6 +61,8 @@ typedef struct rung_hub_config {
     /* Bytes of log between background snapshots, or the size of players and rankings in memory if that is larger.
      * 0: 256 MiB; UINT64_MAX: only on request. */
     uint64_t snapshot_every;
+    int64_t
+        snapshot_every_ms; /* a snapshot after this time, even if the log has grown by less; 0: no limit */
     const rung_hub_follower *follower; /* NULL: none */
     /* Call rung_hub_turn() soon. From any thread; must not block. */
     void (*wake)(void *ctx);
@@ -100,6 +105,8 @@ RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const 
 
 /* Call the waiter when the state has its sequence (min_seq= of a read, waiters.h). Order: by sequence, then FIFO. */
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w);
+/* The same for everything that any node has acknowledged so far (latest= of a read). Asks a shared log for its end. */
+void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w);
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* no effect if it does not wait */
 /* The highest sequence worth waiting for: the state's plus all changes that may be in flight. */
 uint64_t rung_hub_reach(const rung_hub *h);
@@ -151,6 +158,8 @@ typedef struct rung_hub_stats {
     uint64_t memory, memory_peak, memory_max; /* of the state; max 0: no limit */
     uint64_t memory_refused;                  /* changes refused for lack of memory */
     uint64_t durable_seq, applied_seq;
+    uint64_t log_end_seq, log_rejected, log_unknown, log_foreign; /* of a shared log (log.h) */
+    int64_t log_silent_ms;
     uint64_t snapshots, snapshot_failures, snapshot_seq; /* of the newest */
     bool is_snapshotting;
     int64_t snapshot_ms; /* when the newest was complete; 0: none since the start */

@@ -114,9 +114,13 @@ rung_status rung_snapshots_poll(rung_snapshots *s, bool wait, rung_err *err) {
 /* A snapshot costs about the memory of players and rankings, since every page that changes meanwhile is copied first.
  * So the log must grow by at least that. With ten million players at full load, 256 MiB alone would mean one
  * every eight seconds, two of them slow. */
-static bool is_due(const rung_snapshots *s) {
+static bool is_due(const rung_snapshots *s, int64_t now_ms) {
     uint64_t grown = log_bytes(s) - s->bytes_at_save;
-    if (s->phase != RUNG_SNAPSHOT_NONE || grown < s->every)
+    if (s->phase != RUNG_SNAPSHOT_NONE)
+        return false;
+    if (s->every_ms && grown > 0 && now_ms - s->begun_ms >= s->every_ms)
+        return true;
+    if (grown < s->every)
         return false;
     rung_stats now;
     rung_state_stats(s->state, &now);
@@ -125,9 +129,13 @@ static bool is_due(const rung_snapshots *s) {
 
 void rung_snapshots_begin_if_due(rung_snapshots *s) {
     rung_err err = {0};
-    if (!is_due(s))
+    int64_t now_ms = rung_log_time_now(s->time);
+    s->begun_ms = s->begun_ms ? s->begun_ms : now_ms;
+    if (!is_due(s, now_ms))
         return;
     rung_status st = rung_snapshots_begin(s, &err);
+    if (st >= 0)
+        s->begun_ms = now_ms;
     if (st < 0 && st != RUNG_EBUSY)
         say_failure(s, &err);
 }

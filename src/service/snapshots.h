@@ -23,13 +23,15 @@ typedef struct rung_snapshots {
     const rung_state *state;
     const rung_hub_follower *follower; /* NULL: none */
     rung_log_time *time;
-    uint64_t every; /* bytes of log between two; UINT64_MAX: only on request */
+    uint64_t every;   /* bytes of log between two; UINT64_MAX: only on request */
+    int64_t every_ms; /* after this time also for fewer bytes; 0: no limit */
     void (*say)(void *ctx, const char *line);
     void *ctx;
 
     rung_snapshot_phase phase;
     uint64_t bytes_before;  /* log bytes after the snapshot that was loaded */
     uint64_t bytes_at_save; /* log bytes when the last one was started */
+    int64_t begun_ms;       /* when that was, or when the folder was opened */
     uint64_t saving_seq;
     uint64_t kept_from;    /* records before this are in both snapshots */
     uint64_t trimmed_from; /* the log may remove records before this */
@@ -37,7 +39,7 @@ typedef struct rung_snapshots {
     int64_t newest_ms; /* when the newest was complete; 0: none since the start */
 } rung_snapshots;
 
-/* The first seven fields are set, the others zero; the store is open. */
+/* The first eight fields are set, the others zero; the store is open. */
 RUNG_NODISCARD rung_status rung_snapshots_init(rung_snapshots *s, rung_err *err);
 
 /* Start one in the background. RUNG_OK: writing or waiting; RUNG_UNCHANGED; RUNG_EBUSY: one is running, or the archive

@@ -5,7 +5,8 @@
  * log.
  *
  * Invariants:
- *   S1  After opening, the state's sequence is that of the log.
+ *   S1  After opening, the state's sequence is that of the log; of a shared log, at least the one that it had when it
+ *       was opened.
  *   S2  The log is durable up to a snapshot's sequence before the snapshot gets its name (the caller has synced).
  *   S3  At most one save at a time, in this process or in its child. The child shares the folder's lock: nobody else
  *       can open the folder while it lives, and it ends when we do. */
@@ -14,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "journal/folder.h"
 #include "journal/segment_log.h"
 #include "journal/snapshot_file.h"
 #include "service/applier.h"
@@ -23,6 +25,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#define ID_NAME "log-id"
 
 enum {
     REPLAY_RECORDS = 1024, /* per read */
@@ -35,7 +39,10 @@ enum {
 
 struct rung_store {
     rung_store_config config;
-    rung_segment_log *log;
+    rung_log *log;
+    rung_segment_log *segments; /* the same log, if it is in the folder; NULL: a shared log */
+    rung_dir dir;               /* with a shared log: the folder, and its lock */
+    rung_file lock;
     rung_child *child; /* NULL: no save is running */
     bool is_followed;  /* between the follower's begin and end */
     rung_store_stats stats;
@@ -149,22 +156,20 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_load_helper beside = {&thread, begin_help, wait_for_help};
     bool is_helped =
         rung_alloc_is_shared(s->config.state.alloc); /* others may be single-threaded */
-    return rung_store_load_snapshot(rung_segment_log_dir(s->log), s->config.alloc,
-                                    rung_segment_log_uuid(s->log), seq, &s->config.state,
-                                    s->config.progress ? &progress : NULL,
+    return rung_store_load_snapshot(rung_store_dir(s), s->config.alloc, rung_log_id(s->log), seq,
+                                    &s->config.state, s->config.progress ? &progress : NULL,
                                     is_helped ? &beside : NULL, state_out, err);
 }
 
 /* The newest intact snapshot, or the empty state if the log begins at 1. */
 static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *err) {
-    uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(rung_store_log(s));
+    uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(s->log);
     size_t count;
-    rung_status st =
-        rung_snapshot_list(rung_segment_log_dir(s->log), seqs, SNAPSHOTS_LISTED, &count, err);
+    rung_status st = rung_snapshot_list(rung_store_dir(s), seqs, SNAPSHOTS_LISTED, &count, err);
     if (st < 0)
         return st;
-    rung_snapshot_compare_manifest(rung_segment_log_dir(s->log), rung_segment_log_uuid(s->log),
-                                   seqs, count, s->config.say, s->config.ctx);
+    rung_snapshot_compare_manifest(rung_store_dir(s), rung_log_id(s->log), seqs, count,
+                                   s->config.say, s->config.ctx);
     for (size_t i = 0; i < count; i++) {
         rung_err why = {0};
         if (seqs[i] > end) /* S2 */
@@ -182,7 +187,7 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
             return st;
         say_passed_over(s, seqs[i], why.message);
     }
-    if (count > 0 && rung_segment_log_stat(s->log).first_seq > 1)
+    if (count > 0 && rung_log_first_seq(s->log) > 1)
         return RUNG_ECORRUPT; /* `err` describes the last one tried */
     st = rung_state_create(&s->config.state, state_out);
     return st < 0 ? RUNG_FAIL(err, st, "out of memory") : RUNG_OK;
@@ -193,7 +198,7 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
 static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_record *records,
                                rung_applier *applier, const rung_state *state, rung_err *err) {
     const rung_hub_follower *f = s->config.follower;
-    uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(rung_store_log(s));
+    uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(s->log);
     for (;;) {
         size_t count;
         rung_status st = rung_log_cursor_read(cursor, records, REPLAY_RECORDS, &count, err);
@@ -210,7 +215,7 @@ static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_
         if (s->config.progress)
             s->config.progress(s->config.ctx, "log", rung_state_seq(state) - from, end - from);
     }
-    if (rung_state_seq(state) != end) /* S1 */
+    if (rung_state_seq(state) < end) /* S1 */
         return RUNG_FAIL(err, RUNG_ECORRUPT,
                          "the log ends at %llu, but only %llu of it can be read",
                          (unsigned long long)end, (unsigned long long)rung_state_seq(state));
@@ -229,11 +234,10 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
         rung_alloc_free(a, records, size);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
-    rung_status st = rung_log_cursor_open(rung_store_log(s), next, &cursor, err);
+    rung_status st = rung_log_cursor_open(s->log, next, &cursor, err);
     if (st == RUNG_ESTALE)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed",
-                       (unsigned long long)rung_segment_log_stat(s->log).first_seq,
-                       (unsigned long long)next);
+                       (unsigned long long)rung_log_first_seq(s->log), (unsigned long long)next);
     if (st >= 0)
         st = replay_from(s, cursor, records, applier, state, err);
     rung_log_cursor_close(cursor);
@@ -242,18 +246,70 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     return st;
 }
 
-/* The child of a killed process may hold the lock until it notices that its parent is gone. */
-static rung_status take_folder(const rung_segment_log_config *log, rung_segment_log **log_out,
-                               rung_err *err) {
-    rung_status st = rung_segment_log_open(log, log_out, err);
-    for (int tries = 0; st == RUNG_EBUSY && tries < LOCK_TRIES; tries++) {
-        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
-        st = rung_segment_log_open(log, log_out, err);
-    }
+/* ---- opening: the folder ---- */
+
+typedef struct id_text {
+    char text[2 * RUNG_LOG_ID_SIZE + 1];
+} id_text;
+
+static id_text id_as_text(const rung_log *log) {
+    id_text out;
+    for (size_t i = 0; i < RUNG_LOG_ID_SIZE; i++)
+        snprintf(out.text + 2 * i, 3, "%02x", rung_log_id(log)[i]);
+    return out;
+}
+
+static void note_segment(void *arg, const char *name) {
+    uint64_t first_seq;
+    uint32_t epoch;
+    *(bool *)arg |= rung_segment_name_parse(name, &first_seq, &epoch);
+}
+
+/* A folder beside a log that is elsewhere says in a file whose snapshots it has. */
+static rung_status claim_folder(const rung_store *s, rung_err *err) {
+    rung_file file = {0};
+    char found[sizeof(id_text)] = "";
+    size_t got = 0;
+    bool has_segments = false;
+    id_text ours = id_as_text(s->log);
+    rung_status st = rung_dir_list(&s->dir, note_segment, &has_segments, err);
+    if (st < 0)
+        return st;
+    if (has_segments)
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "folder %s has a log of its own: start with an empty folder", s->dir.path);
+    st = rung_file_open(&file, &s->dir, ID_NAME, RUNG_FILE_READ, err);
+    if (st == RUNG_NOT_FOUND)
+        return rung_file_replace(&s->dir, ID_NAME, ours.text, sizeof ours.text - 1, err);
+    if (st == RUNG_OK)
+        st = rung_file_read(&file, found, sizeof found - 1, 0, &got, err);
+    rung_file_close(&file);
+    if (st == RUNG_OK && strcmp(found, ours.text) != 0)
+        st = RUNG_FAIL(err, RUNG_EREFUSED,
+                       "folder %s belongs to another log, of another topic or Kafka cluster (%s, "
+                       "not %s)",
+                       s->dir.path, found, ours.text);
     return st;
 }
 
-static rung_status open_log(rung_store *s, rung_err *err) {
+static void leave_folder(rung_store *s) {
+    rung_file_close(&s->lock);
+    rung_dir_close(&s->dir);
+}
+
+static rung_status take_folder(rung_store *s, rung_err *err) {
+    const rung_fs *fs = s->config.fs ? s->config.fs : rung_fs_posix();
+    rung_status st = rung_dir_open(&s->dir, fs, s->config.path, true, err);
+    if (st == RUNG_OK)
+        st = rung_folder_lock(&s->dir, &s->lock, err);
+    if (st == RUNG_OK)
+        st = claim_folder(s, err);
+    if (st < 0)
+        leave_folder(s);
+    return st;
+}
+
+static rung_status open_segments(rung_store *s, rung_err *err) {
     const rung_store_config *c = &s->config;
     rung_segment_log_config log = {
         .fs = c->fs ? c->fs : rung_fs_posix(),
@@ -265,7 +321,21 @@ static rung_status open_log(rung_store *s, rung_err *err) {
         .say_ctx = c->ctx,
         .writer = c->writer,
     };
-    return take_folder(&log, &s->log, err);
+    rung_status st = rung_segment_log_open(&log, &s->segments, err);
+    if (st == RUNG_OK)
+        s->log = rung_segment_log_port(s->segments);
+    return st;
+}
+
+/* The child of a killed process may hold the lock until it notices that its parent is gone. */
+static rung_status open_log(rung_store *s, rung_err *err) {
+    rung_status (*try)(rung_store * s, rung_err * err) = s->log ? take_folder : open_segments;
+    rung_status st = try(s, err);
+    for (int tries = 0; st == RUNG_EBUSY && tries < LOCK_TRIES; tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
+        st = try(s, err);
+    }
+    return st;
 }
 
 /* Before the first event is replayed. */
@@ -273,8 +343,8 @@ static rung_status begin_follower(rung_store *s, const rung_state *state, rung_e
     const rung_hub_follower *f = s->config.follower;
     if (!f || !f->begin)
         return RUNG_OK;
-    return f->begin(f->ctx, rung_store_log(s), rung_segment_log_uuid(s->log),
-                    rung_segment_log_stat(s->log).first_seq, rung_state_seq(state), state, err);
+    return f->begin(f->ctx, s->log, rung_log_id(s->log), rung_log_first_seq(s->log),
+                    rung_state_seq(state), state, err);
 }
 
 static void end_follower(rung_store *s) {
@@ -283,10 +353,9 @@ static void end_follower(rung_store *s) {
         f->end(f->ctx);
 }
 
-static rung_status start_log(rung_store *s, rung_err *err) {
-    rung_log *log = rung_store_log(s);
-    rung_status st = rung_log_start(log, rung_log_durable_seq(log) + 1, err);
-    s->stats.is_full = st == RUNG_OK && rung_segment_log_is_start_due(s->log);
+static rung_status start_log(rung_store *s, const rung_state *state, rung_err *err) {
+    rung_status st = rung_log_start(s->log, rung_state_seq(state) + 1, err);
+    s->stats.is_full = st == RUNG_OK && s->segments && rung_segment_log_is_start_due(s->segments);
     return st;
 }
 
@@ -294,9 +363,12 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
                             rung_state **state_out, rung_err *err) {
     rung_store *s = rung_alloc_zeroed(config->alloc, sizeof *s);
     rung_state *state = NULL;
-    if (!s)
+    if (!s) {
+        rung_ignore(rung_log_close(config->log, NULL), "the failure to open is the one to tell");
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
     s->config = *config;
+    s->log = config->log;
     s->config.state.id_capacity = 0;
     s->config.state.id_keep_ms = 0;
     s->config.state.rules_level = 0;
@@ -309,7 +381,7 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     if (st == RUNG_OK)
         st = replay(s, state, err);
     if (st == RUNG_OK)
-        st = start_log(s, err);
+        st = start_log(s, state, err);
     if (st < 0) {
         if (s->is_followed)
             end_follower(s);
@@ -330,7 +402,8 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
                 "a snapshot less is a longer replay, nothing worse");
     if (s->is_followed)
         end_follower(s);
-    rung_status st = s->log ? rung_log_close(rung_store_log(s), err) : RUNG_OK;
+    rung_status st = rung_log_close(s->log, err);
+    leave_folder(s);
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
 }
@@ -351,15 +424,16 @@ bool rung_store_rules_event(const rung_state *state, rung_event *event_out) {
 }
 
 rung_log *rung_store_log(rung_store *s) {
-    return rung_segment_log_port(s->log);
+    return s->log;
 }
 
 const rung_dir *rung_store_dir(const rung_store *s) {
-    return rung_segment_log_dir(s->log);
+    return s->segments ? rung_segment_log_dir(s->segments) : &s->dir;
 }
 
 rung_status rung_store_check_place(const rung_store *s, rung_err *err) {
-    return rung_segment_log_check_place(s->log, err);
+    return s->segments ? rung_segment_log_check_place(s->segments, err)
+                       : rung_folder_check(&s->lock, s->config.path, err);
 }
 
 rung_store_stats rung_store_stat(const rung_store *s) {
@@ -396,9 +470,9 @@ static rung_status write_snapshot(rung_store *s, const rung_state *state,
                                   const rung_child_life *life, rung_err *err) {
     snapshot_target to = {.err = err, .life = life};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
-    rung_status st = rung_snapshot_writer_begin(
-        rung_segment_log_dir(s->log), life ? life->alloc : s->config.alloc,
-        rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
+    rung_status st =
+        rung_snapshot_writer_begin(rung_store_dir(s), life ? life->alloc : s->config.alloc,
+                                   rung_log_id(s->log), rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
     st = rung_state_save(state, write_block, &to, NULL);
@@ -417,8 +491,8 @@ static rung_status may_save(rung_store *s, const rung_state *state, rung_err *er
     size_t count;
     if (s->child)
         return RUNG_FAIL(err, RUNG_EBUSY, "a snapshot is being written");
-    RUNG_ASSERT(rung_log_durable_seq(rung_store_log(s)) >= rung_state_seq(state)); /* S2 */
-    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), &newest, 1, &count, err);
+    RUNG_ASSERT(rung_log_durable_seq(s->log) >= rung_state_seq(state)); /* S2 */
+    rung_status st = rung_snapshot_list(rung_store_dir(s), &newest, 1, &count, err);
     if (st < 0)
         return st;
     return newest == rung_state_seq(state) ? RUNG_UNCHANGED : RUNG_OK;
@@ -462,8 +536,7 @@ rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
 rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {
     uint64_t seqs[RUNG_SNAPSHOT_KEEP] = {0};
     size_t count;
-    rung_status st =
-        rung_snapshot_list(rung_segment_log_dir(s->log), seqs, RUNG_SNAPSHOT_KEEP, &count, err);
+    rung_status st = rung_snapshot_list(rung_store_dir(s), seqs, RUNG_SNAPSHOT_KEEP, &count, err);
     if (st < 0)
         return st;
     *seq_out = count == RUNG_SNAPSHOT_KEEP ? seqs[RUNG_SNAPSHOT_KEEP - 1] + 1 : 1;

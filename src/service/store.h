@@ -32,6 +32,9 @@ typedef struct rung_store_config {
     const rung_alloc *alloc;
     const rung_children *children; /* who writes snapshots in the background; NULL: forked ones */
     const char *path;
+    /* A log that is elsewhere: the folder has its snapshots only. The store closes it, also when it cannot be opened.
+     * NULL: the folder's own log, of: */
+    rung_log *log;
     uint64_t segment_size;     /* as in segment_log.h */
     rung_writer_config writer; /* of its log; is_patient: see rung_store_stats.is_full */
     rung_state_config

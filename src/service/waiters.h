@@ -7,6 +7,8 @@
 #ifndef RUNG_SERVICE_WAITERS_H
 #define RUNG_SERVICE_WAITERS_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +16,11 @@
 typedef struct rung_hub_waiter {
     uint64_t seq;
     void (*ready)(void *ctx); /* called when the state has `seq`, after it was removed */
+    /* Of rung_hub_wait_for_end(): the end cannot be determined. Called after it was removed. */
+    void (*failed)(void *ctx, const rung_err *err);
     void *ctx;
     /* Private. */
+    uint64_t end_ticket; /* of rung_log_end(); 0: waits for `seq` */
     bool is_waiting;
     uint64_t ticket;                              /* the order of adding */
     struct rung_hub_waiter *child, *next, *above; /* `above`: the parent, or the sibling before */

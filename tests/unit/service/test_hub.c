@@ -1509,6 +1509,24 @@ TEST(snapshots_come_by_themselves) {
     close_files(&d);
 }
 
+TEST(snapshots_come_after_some_time) {
+    disk d;
+    open_on_files(&d, 0);
+    CHECK_OK(rung_hub_close(d.f.hub, NULL));
+    d.f.config.snapshot_every_ms = 60000;
+    open_hub(&d.f);
+    define_race(&d.f);
+    score_some(&d.f, 10);
+    rung_hub_tick(d.f.hub);
+    CHECK(!rung_hub_stat(d.f.hub).is_snapshotting);
+    d.f.now_ms += 60000;
+    wait_snapshot(&d.f, 1);
+    d.f.now_ms += 120000;
+    rung_hub_tick(d.f.hub);
+    CHECK(!rung_hub_stat(d.f.hub).is_snapshotting); /* nothing has changed */
+    close_files(&d);
+}
+
 /* A large state is not copied for a little log. */
 TEST(snapshots_wait_until_the_log_is_worth_one) {
     disk d;
