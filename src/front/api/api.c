@@ -236,6 +236,13 @@ static void wait_over(void *ctx) {
         c->route->handle(c);
 }
 
+static void wait_failed(void *ctx, const rung_err *err) {
+    rung_call *c = ctx;
+    leave_waiting(c);
+    rung__call_fail(c, err->code, err);
+}
+
+/* For a sequence, or, if that is 0, for all that any node has acknowledged. */
 static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
     if (seq > rung_hub_reach(api->service.hub)) {
@@ -250,17 +257,22 @@ static void wait_for(rung_call *c, uint64_t seq) {
     rung_fair_take(&api->waiting_shares, c->share, 1);
     api->metrics.waits++;
     c->deadline_ms = (int64_t)rung_loop_now_ms(api->config.loop) + api->config.wait_ms;
-    c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .ctx = c};
+    c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .failed = wait_failed, .ctx = c};
     RUNG_LIST_APPEND(&api->waiting, c, link);
     if (api->waiting.first == c)
         arm_wait_timer(api);
-    rung_hub_wait(api->service.hub, &c->waiter);
+    if (seq)
+        rung_hub_wait(api->service.hub, &c->waiter);
+    else
+        rung_hub_wait_for_end(api->service.hub, &c->waiter);
 }
 
-/* Call the handler, now or when the state has reached min_seq. */
+/* Call the handler, now or when the state has reached min_seq, or the end of the log. */
 static void go(rung_call *c) {
-    const rung_arg *min_seq = rung__call_find(c, "min_seq");
-    if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
+    const rung_arg *min_seq = rung__call_find(c, "min_seq"), *latest = rung__call_find(c, "latest");
+    if (latest && latest->number)
+        wait_for(c, 0);
+    else if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
         wait_for(c, (uint64_t)min_seq->number);
     else
         c->route->handle(c);

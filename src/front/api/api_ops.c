@@ -18,11 +18,13 @@ void rung_api_health(rung_call *c) {
     rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, RUNG_SLICE("{\"status\":\"ok\"}"));
 }
 
-/* Warnings do not make the server unready: it answers everything, with the time that it trusts. */
-static void write_warnings(rung_json_writer *w, rung_hub_time t) {
-    if (!t.is_held && !t.is_log_ahead)
+/* Warnings do not make the server unready: it answers every read, with the time that it trusts. */
+static void write_warnings(rung_json_writer *w, rung_hub_time t, bool is_log_silent) {
+    if (!t.is_held && !t.is_log_ahead && !is_log_silent)
         return;
     RUNG_JSON_OPEN(w, "warnings", array);
+    if (is_log_silent)
+        rung_json_write_string(w, RUNG_SLICE("log_unavailable"));
     if (t.is_held)
         rung_json_write_string(w, RUNG_SLICE("clock_held"));
     if (t.is_log_ahead)
@@ -55,7 +57,8 @@ void rung_api_ready(rung_call *c) {
             rung__call_not_ready(c);
         return;
     }
-    rung_status st = rung_hub_stat(api->service.hub).status;
+    rung_hub_stats stats = rung_hub_stat(api->service.hub);
+    rung_status st = stats.status;
     if (st < 0 && st != RUNG_ENOSPC) {
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL, "the log has failed");
         return;
@@ -63,7 +66,12 @@ void rung_api_ready(rung_call *c) {
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "status", string, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(api)));
-    write_warnings(w, rung_hub_look_at_time(api->service.hub));
+    rung_digest digest = rung_state_digest(rung__api_state(api));
+    char text[40];
+    snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)digest.a,
+             (unsigned long long)digest.b);
+    RUNG_JSON_MEMBER(w, "digest", string, rung_slice_str(text));
+    write_warnings(w, rung_hub_look_at_time(api->service.hub), stats.log_silent_ms > 0);
     rung__call_answer(c, 200);
 }
 
@@ -148,6 +156,15 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
     counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
     gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);
+    if (s.log_end_seq) {
+        gauge(w, "rung_log_end_seq", "Last event of the shared log.", (double)s.log_end_seq);
+        gauge(w, "rung_log_silent_seconds", "For how long no broker has answered.",
+              (double)s.log_silent_ms / 1000);
+        counter(w, "rung_log_rejected_total", "Changes that the shared log did not take.",
+                s.log_rejected);
+        counter(w, "rung_log_unknown_total", "Changes whose outcome is unknown.", s.log_unknown);
+        counter(w, "rung_log_foreign_total", "Events of other servers applied.", s.log_foreign);
+    }
     gauge(w, "rung_log_writable", "0 while the disk is full or after the log failed.",
           s.status >= 0);
     write_sync_times(w, &s);

@@ -57,7 +57,12 @@ static const char *const SPREADS[] = {"width", "count", NULL};
 #define MIN_SEQ                                                                                    \
     PARAM("min_seq", COUNT, 0, INT64_MAX,                                                          \
           "Wait until the answer reflects at least this log position; 503 if that takes too "      \
-          "long, 409 if it is far ahead of the log.")
+          "long, 409 if it is far ahead of the log."),                                             \
+    {                                                                                              \
+        .name = "latest", .type = RUNG_PARAM_FLAG, .has_default = true,                            \
+        .doc = "Wait until the answer reflects everything that any server has acknowledged; "      \
+               "503 if that takes too long. Where servers share a log, a broker is asked."         \
+    }
 #define SCOPE                                                                                      \
     PARAM("scope", TEXT, 1, RUNG_ATTRIBUTE_NAME_MAX + 1 + RUNG_NAME_MAX,                           \
           "One value of an attribute in the board's `scopes`.")

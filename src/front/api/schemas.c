@@ -428,7 +428,9 @@ SCHEMA(
 SCHEMA(rung_ready_schema, "Ready", "The server answers.",
        ALWAYS("status", ENUM("ready|read_only"), "`read_only`: the disk is full; reads go on."),
        SEQ,
+       ALWAYS("digest", STRING, "Of the state: servers with the same `seq` have the same digest."),
        FIELD("warnings", STRINGS,
-             "What an operator should look at, though everything is answered: `clock_held` (the "
+             "What an operator should look at, though reads are answered: `log_unavailable` (no "
+             "broker answers, writes wait or fail), `clock_held` (the "
              "wall clock jumped ahead and is not followed), `log_time_ahead` (it is behind what "
              "has been logged). Absent when there is nothing."));

@@ -44,6 +44,8 @@ static const expected cases[] = {
     {RUNG_EBUSY, R(SEQ_BEHIND), "min_seq", 503, "seq_timeout", 1},
     {RUNG_EBUSY, R(ARCHIVE_BEHIND), "", 503, "archive_behind", 1},
     {RUNG_EIO, R(ARCHIVE), "", 503, "archive_unavailable", 0},
+    {RUNG_EIO, R(LOG_UNAVAILABLE), "", 503, "log_unavailable", 1},
+    {RUNG_EIO, R(OUTCOME_UNKNOWN), "", 503, "outcome_unknown", 1},
     {RUNG_ECLOSED, R(NONE), "", 503, "stopping", 1},
     {RUNG_ECLOSED, R(RECOVERING), "", 503, "not_ready", 1},
     /* or by its field */
