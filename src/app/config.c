@@ -7,6 +7,7 @@
 #include "front/http/origin.h"
 #include "front/net/address.h"
 #include "model/utf8.h"
+#include "stream/kafka_log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -381,8 +382,32 @@ static rung_status check_origins(const rung_settings *s, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_kafka(const rung_settings *s, rung_err *err) {
+    rung_kafka_url url;
+    const char *text = s->log;
+    if (rung_kafka_url_parse(rung_slice_str(text), &url, NULL) < 0)
+        return refuse(s, RUNG_SETTING_log, "kafka://HOST:PORT,.../TOPIC", text, strlen(text), err);
+    if (!s->data)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
+                               "Kafka needs a data folder for snapshots (data = DIR)");
+    if (!s->kafka_tls_cert != !s->kafka_tls_key)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log.kafka.tls_%s",
+                               "tls_cert and tls_key belong together; this one is missing",
+                               s->kafka_tls_cert ? "key" : "cert");
+    if (s->kafka_sasl && (!s->kafka_user || !s->kafka_password_file))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log.kafka.%s", "missing; log.kafka.sasl needs it",
+                               s->kafka_user ? "password_file" : "user");
+    return RUNG_OK;
+}
+
+static rung_status check_log(const rung_settings *s, rung_err *err) {
+    if (s->log && strncmp(s->log, "kafka:", 6) == 0)
+        return check_kafka(s, err);
+    return check_engine(s, RUNG_SETTING_log, "local", "local or kafka://HOST:PORT,.../TOPIC", err);
+}
+
 static rung_status check_together(const rung_settings *s, rung_err *err) {
-    rung_status st = check_engine(s, RUNG_SETTING_log, "local", "local", err);
+    rung_status st = check_log(s, err);
     if (st == RUNG_OK && strcmp(s->texts[RUNG_SETTING_log], "off") == 0)
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
                              "cannot be off; leave data empty to keep nothing");

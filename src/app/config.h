@@ -60,7 +60,32 @@ typedef enum rung_setting_kind {
     X(archive, TEXT, "archive", "--archive", "", "URL", 0, 0,                                      \
       "sqlite:FILE or off; default: archive.db in the data folder")                                \
     X(log, TEXT, "log", "--log", "local", "URL", 0, 0,                                             \
-      "where events are ordered and stored; only local: the data folder")                          \
+      "where events are ordered and stored: local (the data folder), or kafka://HOST:PORT/TOPIC")  \
+    X(kafka_replication, NUMBER, "log.kafka.replication", "--log-kafka-replication", "3", "N", 1,  \
+      32, "replicas of the topic, if the server creates it")                                       \
+    X(kafka_min_isr, NUMBER, "log.kafka.min_isr", "--log-kafka-min-isr", "0", "N", 0, 32,          \
+      "replicas that a write waits for; 0: all but one, at least one")                             \
+    X(kafka_accept_unsafe, SWITCH, "log.kafka.accept_unsafe", "--log-kafka-accept-unsafe", "off",  \
+      "on|off", 0, 0, "use a topic whose settings may lose records")                               \
+    X(kafka_timeout_ms, TIME, "log.kafka.timeout", "--log-kafka-timeout", "10s", "TIME", 100,      \
+      600000, "how long a write waits for the brokers; then it is answered 503")                   \
+    X(kafka_compression, CHOICE, "log.kafka.compression", "--log-kafka-compression", "none",       \
+      "none|lz4|zstd|snappy|gzip", 0, 0, "compression of the records")                             \
+    X(kafka_tls, SWITCH, "log.kafka.tls", "--log-kafka-tls", "off", "on|off", 0, 0,                \
+      "encrypt the connections to the brokers")                                                    \
+    X(kafka_tls_ca, TEXT, "log.kafka.tls_ca", "--log-kafka-tls-ca", "", "FILE", 0, 0,              \
+      "authorities of the brokers' certificates, PEM; default: the system's")                      \
+    X(kafka_tls_cert, TEXT, "log.kafka.tls_cert", "--log-kafka-tls-cert", "", "FILE", 0, 0,        \
+      "certificate of this client, PEM")                                                           \
+    X(kafka_tls_key, TEXT, "log.kafka.tls_key", "--log-kafka-tls-key", "", "FILE", 0, 0,           \
+      "its private key, PEM")                                                                      \
+    X(kafka_sasl, CHOICE, "log.kafka.sasl", "--log-kafka-sasl", "off",                             \
+      "off|plain|scram-sha-256|scram-sha-512", 0, 0,                                               \
+      "log in to the brokers with user and password")                                              \
+    X(kafka_user, TEXT, "log.kafka.user", "--log-kafka-user", "", "NAME", 0, 0,                    \
+      "the user for SASL")                                                                         \
+    X(kafka_password_file, TEXT, "log.kafka.password_file", "--log-kafka-password-file", "",       \
+      "FILE", 0, 0, "file with the password for SASL")                                             \
     X(keys, TEXT, "keys", "--keys", "", "FILE", 0, 0,                                              \
       "the file of keys; default: keys in the data folder (rung keys create)")                     \
     X(allow_no_keys, SWITCH, "allow_no_keys", "--allow-no-keys", "off", "on|off", 0, 0,            \

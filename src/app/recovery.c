@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { EXIT_LOG_FAILED = 4, EXIT_NO_MEMORY = 5 };
+enum { EXIT_LOG_FAILED = 4, EXIT_NO_MEMORY = 5, SHARED_SNAPSHOT_MS = 3600000 };
 
 /* ---- callbacks of the hub and the archive ---- */
 
@@ -82,6 +82,8 @@ static void access_answered(void *ctx, rung_status st, const rung_outcome *outco
 /* Record in the log whether there are keys, so that a lost file of keys does not open the server to everybody. */
 void rung__server_note_access(rung__server *s) {
     bool has_keys = !rung_access_is_open(s->access);
+    if (!has_keys && rung__server_is_replicated(s)) /* other servers may have some */
+        return;
     if (!s->hub || !s->settings.data || s->is_access_put || s->stage == RUNG__STAGE_STOPPING ||
         rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
         return;
@@ -128,6 +130,8 @@ void rung__server_open_folder(rung_work *work) {
         .waiting_max = (uint32_t)set->waiting_max,
         .memory_max = s->memory_max,
         .snapshot_every = set->snapshot_every,
+        /* A topic may delete records by their age, and a quiet one would never reach snapshot.every. */
+        .snapshot_every_ms = rung__server_is_replicated(s) ? SHARED_SNAPSHOT_MS : 0,
         .follower = s->attach ? rung_attach_port(s->attach) : NULL,
         .wake = on_wake,
         .fatal = on_fatal,
@@ -135,7 +139,11 @@ void rung__server_open_folder(rung_work *work) {
         .say = rung__server_say,
         .ctx = s,
     };
-    s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
+    s->open_status = RUNG_OK;
+    if (rung__server_is_replicated(s))
+        s->open_status = rung__server_open_kafka(s, &config, &config.log, &s->open_err);
+    if (s->open_status == RUNG_OK)
+        s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
 }
 
 /* Several readers of the archive, so that a slow query does not delay others. The server works without them. */

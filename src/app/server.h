@@ -13,10 +13,19 @@
 #include "front/resp/resp.h"
 #include "service/access.h"
 #include "service/hub.h"
+#include "stream/kafka_log.h"
 
 #include <limits.h>
 
-enum { RUNG__ORIGINS_MAX = 64 };
+enum { RUNG__ORIGINS_MAX = 64, RUNG__KAFKA_OPTIONS = 8 };
+
+/* What the log on Kafka borrows from the settings (kafka.c). */
+typedef struct rung__kafka {
+    rung_kafka_url url;
+    rung_kafka_option options[RUNG__KAFKA_OPTIONS];
+    size_t option_count;
+    char password[256];
+} rung__kafka;
 
 typedef enum rung__stage {
     RUNG__STAGE_OPENING,
@@ -46,6 +55,7 @@ typedef struct rung__server {
     rung_protocol resp_gate; /* its protocol; closes connections before that */
     rung_hub *hub;           /* NULL until recovered */
     rung_attach *attach;
+    rung__kafka kafka;
     rung_address http_bound, resp_bound;
     bool has_http, has_resp;
     uint32_t connections_max; /* the setting, or what the limit on open files allows */
@@ -69,6 +79,11 @@ void rung__server_stop(rung__server *s, const char *why);
 
 /* wiring.c: limits, parts and listeners. Returns an exit code and has logged the error. */
 int rung__server_set_up(rung__server *s);
+
+/* kafka.c: are events kept in a log that other servers write to, too? Open that one. */
+bool rung__server_is_replicated(const rung__server *s);
+RUNG_NODISCARD rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
+                                                   rung_log **log_out, rung_err *err);
 
 /* recovery.c */
 void rung__server_open_folder(rung_work *work);     /* on a worker thread */

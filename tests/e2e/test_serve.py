@@ -108,7 +108,7 @@ class Serve(ServerTest):
         self.assertIsNone(answer.headers.get("content-encoding"))
 
     def test_mistakes_keep_it_from_starting(self):
-        for flags, why in [(("--nonsense",), "no option"), (("--http", "nowhere"), "--http"), (("--log", "kafka://x"), "kafka"),
+        for flags, why in [(("--nonsense",), "no option"), (("--http", "nowhere"), "--http"), (("--log", "kafka:x"), "kafka"),
                            (("--archive", "postgres://x"), "postgres"), (("--tls-cert", "x"), "tls.key"),
                            (("--http", "203.0.113.1:0"), "keys create"), (("--resp", "[::]:0"), "keys create"),
                            (("--config", "/absent"), "/absent")]:

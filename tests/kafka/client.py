@@ -37,7 +37,8 @@ def library():
         print("skipped: there is no librdkafka")
         sys.exit(77)
     lib = ctypes.CDLL(path)
-    for name in ("conf_new", "new", "topic_new", "queue_new", "queue_poll", "NewTopic_new", "event_CreateTopics_result",
+    for name in ("conf_new", "new", "topic_new", "queue_new", "queue_poll", "NewTopic_new", "DeleteTopic_new", "DeleteRecords_new",
+                 "topic_partition_list_new", "topic_partition_list_add", "event_CreateTopics_result",
                  "CreateTopics_result_topics"):
         getattr(lib, f"rd_kafka_{name}").restype = ctypes.c_void_p
     for name in ("err2str", "topic_result_error_string", "clusterid"):
@@ -102,6 +103,33 @@ class Client:
             lib.rd_kafka_event_destroy(event)
             lib.rd_kafka_queue_destroy(queue)
             lib.rd_kafka_NewTopic_destroy(topic)
+
+    def _delete(self, call, thing):
+        lib = self.lib
+        queue = ctypes.c_void_p(lib.rd_kafka_queue_new(self.producer))
+        call(self.producer, (ctypes.c_void_p * 1)(thing), ctypes.c_size_t(1), None, queue)
+        event = ctypes.c_void_p(lib.rd_kafka_queue_poll(queue, WAIT_MS))
+        err = lib.rd_kafka_event_error(event)
+        lib.rd_kafka_event_destroy(event)
+        lib.rd_kafka_queue_destroy(queue)
+        if err:
+            self._fail(err)
+
+    def delete_topic(self, name):
+        topic = ctypes.c_void_p(self.lib.rd_kafka_DeleteTopic_new(name.encode()))
+        self._delete(self.lib.rd_kafka_DeleteTopics, topic)
+        self.lib.rd_kafka_DeleteTopic_destroy(topic)
+
+    def delete_records(self, topic, before, partition=0):
+        """As retention does."""
+        lib = self.lib
+        places = ctypes.c_void_p(lib.rd_kafka_topic_partition_list_new(1))
+        lib.rd_kafka_topic_partition_list_add(places, topic.encode(), ctypes.c_int32(partition))
+        lib.rd_kafka_topic_partition_list_set_offset(places, topic.encode(), ctypes.c_int32(partition), ctypes.c_int64(before))
+        records = ctypes.c_void_p(lib.rd_kafka_DeleteRecords_new(places))
+        self._delete(lib.rd_kafka_DeleteRecords, records)
+        lib.rd_kafka_DeleteRecords_destroy(records)
+        lib.rd_kafka_topic_partition_list_destroy(places)
 
     def produce(self, topic, value, key=None, partition=0):
         """The offset of the record, once it is acknowledged."""

@@ -195,7 +195,16 @@ TEST(settings_must_agree) {
     must_refuse("data = x\narchive = postgres://me@h/db\n",
                 "archive: expected sqlite:FILE or off, not \"postgres://me@h/db\"");
     must_refuse("data = x\narchive = sqlite:\n", "expected sqlite:FILE or off");
-    must_refuse("log = kafka://h:9092\n", "log: expected local, not \"kafka://h:9092\"");
+    must_refuse("log = redis://h\n",
+                "log: expected local or kafka://HOST:PORT,.../TOPIC, not \"redis://h\"");
+    must_refuse("data = d\nlog = kafka://\n",
+                "log: expected kafka://HOST:PORT,.../TOPIC, not \"kafka://\"");
+    must_refuse("log = kafka://h:9092\n", "log: Kafka needs a data folder");
+    must_refuse("data = d\nlog = kafka://h\n[log.kafka]\nsasl = plain\n", "log.kafka.user: missing");
+    must_refuse("data = d\nlog = kafka://h\n[log.kafka]\nsasl = plain\nuser = u\n",
+                "log.kafka.password_file: missing");
+    must_refuse("data = d\nlog = kafka://h\n[log.kafka]\ntls_key = k\n",
+                "log.kafka.tls_cert: tls_cert and tls_key belong together");
     must_refuse("log = locally\n", "expected local");
     must_refuse("log = off\n", "cannot be off");
     must_refuse("cors.origins = game.example\n", "https://HOST");

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kafka.c - the settings log and log.kafka.* as a log that several servers share. */
+#include "app/server.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char default_topic[] = "rung";
+
+bool rung__server_is_replicated(const rung__server *s) {
+    return strcmp(s->settings.log, "local") != 0;
+}
+
+static rung_status read_password(rung__kafka *k, const char *path, rung_err *err) {
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "log.kafka.password_file: %.120s: %s", path,
+                            strerror(errno));
+    size_t len = fread(k->password, 1, sizeof k->password, f);
+    fclose(f);
+    if (len == sizeof k->password)
+        return RUNG_FAIL(err, RUNG_EINVAL, "log.kafka.password_file: %.120s is too long", path);
+    k->password[len] = '\0';
+    k->password[strcspn(k->password, "\r\n")] = '\0';
+    return RUNG_OK;
+}
+
+static void add(rung__kafka *k, const char *name, const char *value) {
+    if (value && *value)
+        k->options[k->option_count++] = (rung_kafka_option){name, value};
+}
+
+static rung_status gather_options(rung__kafka *k, const rung_settings *set, rung_err *err) {
+    static const char *const codecs[] = {"none", "lz4", "zstd", "snappy", "gzip"};
+    static const char *const mechanisms[] = {NULL, "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"};
+    bool has_sasl = set->kafka_sasl != 0;
+    k->option_count = 0;
+    add(k, "security.protocol",
+        set->kafka_tls ? (has_sasl ? "sasl_ssl" : "ssl")
+                       : (has_sasl ? "sasl_plaintext" : "plaintext"));
+    add(k, "ssl.ca.location", set->kafka_tls_ca);
+    add(k, "ssl.certificate.location", set->kafka_tls_cert);
+    add(k, "ssl.key.location", set->kafka_tls_key);
+    add(k, "compression.type", codecs[set->kafka_compression]);
+    if (!has_sasl)
+        return RUNG_OK;
+    add(k, "sasl.mechanism", mechanisms[set->kafka_sasl]);
+    add(k, "sasl.username", set->kafka_user);
+    rung_status st =
+        set->kafka_password_file ? read_password(k, set->kafka_password_file, err) : RUNG_OK;
+    add(k, "sasl.password", k->password);
+    return st;
+}
+
+rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub, rung_log **log_out,
+                                    rung_err *err) {
+    rung__kafka *k = &s->kafka;
+    const rung_settings *set = &s->settings;
+    rung_status st = rung_kafka_url_parse(rung_slice_str(set->log), &k->url, err);
+    if (st == RUNG_OK)
+        st = gather_options(k, set, err);
+    if (st < 0)
+        return st;
+    rung_kafka_config config = {
+        .alloc = hub->alloc,
+        .brokers = k->url.brokers,
+        .topic = k->url.topic[0] ? k->url.topic : default_topic,
+        .options = k->options,
+        .option_count = k->option_count,
+        .replication = (uint32_t)set->kafka_replication,
+        .min_isr = (uint32_t)set->kafka_min_isr,
+        .accepts_unsafe = set->kafka_accept_unsafe,
+        .timeout_ms = (uint32_t)set->kafka_timeout_ms,
+        .proposals_max = hub->waiting_max + 1,
+        .clock = hub->clock,
+        .wake = hub->wake,
+        .fatal = hub->fatal,
+        .say = hub->say,
+        .ctx = hub->ctx,
+    };
+    return rung_kafka_log_open(&config, log_out, err);
+}
