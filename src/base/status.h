@@ -60,6 +60,8 @@ typedef enum rung_status {
     X(RECOVERING, "the server does not serve yet")                                                 \
     X(LOG_UNAVAILABLE, "the log cannot be reached; the change was not accepted")                   \
     X(OUTCOME_UNKNOWN, "the log may have the change or not; repeat it with the same id")           \
+    X(NO_SNAPSHOT, "there is no snapshot yet")                                                     \
+    X(RANGE, "the part asked for lies beyond the end")                                             \
     X(SEQ_AHEAD, "the log is far from the sequence that was asked for")                            \
     X(SEQ_BEHIND, "the sequence that was asked for was not reached in time")                       \
     X(NOT_IN_MEMORY, "the state does not hold this window; an archive may")                        \

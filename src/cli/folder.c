@@ -195,9 +195,13 @@ static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid,
     if (st < 0)
         return st;
     for (size_t i = 0; i < count; i++) {
-        st = rung_store_load_snapshot(dir, config->alloc, uuid, seqs[i], config, &tell, NULL,
-                                      state_out, err);
-        if (st != RUNG_ECORRUPT)
+        rung_snapshot_reader *reader;
+        st = rung_snapshot_reader_open(dir, config->alloc, uuid, seqs[i], &reader, err);
+        if (st == RUNG_OK) {
+            st = rung_store_load_snapshot(reader, config, &tell, NULL, state_out, err);
+            rung_snapshot_reader_close(reader);
+        }
+        if (st != RUNG_ECORRUPT && st != RUNG_NOT_FOUND) /* a server may have removed it */
             return st;
     }
     st = rung_state_create(config, state_out);

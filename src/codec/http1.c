@@ -128,6 +128,74 @@ bool rung_list_has(rung_slice list, rung_slice token) {
     return false;
 }
 
+/* ---- ranges ---- */
+
+/* Take the digits at the start; false: there are none, or the number is too large. */
+static bool take_number(rung_slice *text, uint64_t *number_out) {
+    uint64_t n = 0;
+    size_t i = 0;
+    for (; i < text->len && text->ptr[i] >= '0' && text->ptr[i] <= '9'; i++) {
+        uint64_t digit = (uint64_t)(text->ptr[i] - '0');
+        if (n > (UINT64_MAX - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    *text = rung_slice_of(text->ptr + i, text->len - i);
+    if (i > 0)
+        *number_out = n;
+    return i > 0;
+}
+
+static bool take_char(rung_slice *text, char c) {
+    if (!text->len || text->ptr[0] != c)
+        return false;
+    *text = rung_slice_of(text->ptr + 1, text->len - 1);
+    return true;
+}
+
+rung_status rung_range_read(rung_slice field, uint64_t size, uint64_t *from_out,
+                            uint64_t *len_out) {
+    const rung_slice unit = RUNG_SLICE("bytes=");
+    uint64_t first = 0, last = UINT64_MAX;
+    if (field.len <= unit.len || !is_name(rung_slice_of(field.ptr, unit.len), unit))
+        return RUNG_NOT_FOUND;
+    rung_slice text = trim(rung_slice_of(field.ptr + unit.len, field.len - unit.len));
+    bool has_first = take_number(&text, &first);
+    if (!take_char(&text, '-'))
+        return RUNG_NOT_FOUND;
+    bool has_last = take_number(&text, &last);
+    if (text.len || (!has_first && !has_last) || (has_first && has_last && last < first))
+        return RUNG_NOT_FOUND;
+    if (!has_first) { /* the last so many bytes */
+        first = last < size ? size - last : 0;
+        last = UINT64_MAX;
+    }
+    if (first >= size)
+        return RUNG_ERANGE;
+    *from_out = first;
+    *len_out = (last < size ? last + 1 : size) - first;
+    return RUNG_OK;
+}
+
+bool rung_content_range_read(rung_slice field, uint64_t *from_out, uint64_t *size_out) {
+    const rung_slice unit = RUNG_SLICE("bytes ");
+    uint64_t first = 0, last = 0, size;
+    if (field.len <= unit.len || !is_name(rung_slice_of(field.ptr, unit.len), unit))
+        return false;
+    rung_slice text = rung_slice_of(field.ptr + unit.len, field.len - unit.len);
+    bool is_beyond = take_char(&text, '*');
+    if (!is_beyond &&
+        (!take_number(&text, &first) || !take_char(&text, '-') || !take_number(&text, &last)))
+        return false;
+    if (!take_char(&text, '/') || !take_number(&text, &size) || text.len)
+        return false;
+    if (!is_beyond && (last < first || last >= size))
+        return false;
+    *from_out = is_beyond ? size : first;
+    *size_out = size;
+    return true;
+}
+
 /* ---- the head ---- */
 
 typedef struct reading {

@@ -82,6 +82,15 @@ rung_slice rung_head_find(const rung_head *h, const char *bytes, rung_slice lowe
 /* Does a comma-separated list contain this token (lower case), ignoring parameters but not with q=0? */
 bool rung_list_has(rung_slice list, rung_slice token);
 
+/* The part of a body of `size` bytes that a Range field asks for: "bytes=5-", "bytes=5-9" or "bytes=-5". RUNG_OK: that
+ * part, at least one byte. RUNG_NOT_FOUND: send the whole body; the field is absent, malformed, of another unit or
+ * names several parts. RUNG_ERANGE: the part lies beyond the end. */
+RUNG_NODISCARD rung_status rung_range_read(rung_slice field, uint64_t size, uint64_t *from_out,
+                                           uint64_t *len_out);
+/* The first byte of an answer and the size of the whole, from a Content-Range field such as "bytes 5-9/100". In a 416 a
+ * star takes the place of the part; then the first byte is the size. False: it is neither. */
+bool rung_content_range_read(rung_slice field, uint64_t *from_out, uint64_t *size_out);
+
 /* ---- chunked ---- */
 
 typedef enum rung_chunks_event {

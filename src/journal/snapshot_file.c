@@ -290,6 +290,13 @@ rung_status rung_snapshot_reader_open(const rung_dir *dir, const rung_alloc *all
                                       rung_snapshot_reader **reader_out, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_snapshot_name(name, seq);
+    return rung_snapshot_reader_open_file(dir, alloc, name, uuid, seq, reader_out, err);
+}
+
+rung_status rung_snapshot_reader_open_file(const rung_dir *dir, const rung_alloc *alloc,
+                                           const char *name, const uint8_t uuid[RUNG_UUID_SIZE],
+                                           uint64_t seq, rung_snapshot_reader **reader_out,
+                                           rung_err *err) {
     rung_snapshot_reader *r = rung_alloc_zeroed(alloc, sizeof *r);
     if (!r)
         return RUNG_FAIL(err, RUNG_ENOMEM, "no memory to read a snapshot");
@@ -378,6 +385,43 @@ rung_status rung_snapshot_check(const rung_dir *dir, const rung_alloc *alloc,
     *info_out = r->info;
     rung_snapshot_reader_close(r);
     return st == RUNG_NOT_FOUND ? RUNG_OK : st;
+}
+
+/* ---- the file as it is ---- */
+
+static rung_status read_ends(rung_snapshot_raw *raw, const char *name, rung_err *err) {
+    uint8_t header[HEADER_SIZE], trailer[TRAILER_SIZE];
+    size_t got;
+    rung_status st = rung_file_size(&raw->file, &raw->size, err);
+    if (st == RUNG_OK && raw->size < HEADER_SIZE + TRAILER_SIZE)
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "%s is shorter than a snapshot", name);
+    if (st == RUNG_OK)
+        st = rung_file_read(&raw->file, header, sizeof header, 0, &got, err);
+    if (st == RUNG_OK)
+        st = rung_file_read(&raw->file, trailer, sizeof trailer, raw->size - sizeof trailer, &got,
+                            err);
+    if (st == RUNG_OK)
+        st = seal_check(header, sizeof header, HEADER_MAGIC, header + AT_UUID, name, err);
+    if (st == RUNG_OK)
+        st = seal_check(trailer, sizeof trailer, TRAILER_MAGIC, header + AT_UUID, name, err);
+    if (st < 0)
+        return st;
+    memcpy(raw->uuid, header + AT_UUID, sizeof raw->uuid);
+    raw->info = get_info(trailer + AT_BODY);
+    if (raw->info.seq != rung_get64(header + AT_BODY))
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: header and trailer do not belong together", name);
+    return RUNG_OK;
+}
+
+rung_status rung_snapshot_raw_open(const rung_dir *dir, const char *name,
+                                   rung_snapshot_raw *raw_out, rung_err *err) {
+    *raw_out = (rung_snapshot_raw){0};
+    rung_status st = rung_file_open(&raw_out->file, dir, name, RUNG_FILE_READ, err);
+    if (st == RUNG_OK)
+        st = read_ends(raw_out, name, err);
+    if (st != RUNG_OK)
+        rung_file_close(&raw_out->file);
+    return st;
 }
 
 /* ---- which ones there are ---- */

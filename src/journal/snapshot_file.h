@@ -65,6 +65,13 @@ RUNG_NODISCARD rung_status rung_snapshot_reader_open(const rung_dir *dir, const 
                                                      uint64_t seq,
                                                      rung_snapshot_reader **reader_out,
                                                      rung_err *err);
+/* The same for a file with another name. */
+RUNG_NODISCARD rung_status rung_snapshot_reader_open_file(const rung_dir *dir,
+                                                          const rung_alloc *alloc, const char *name,
+                                                          const uint8_t uuid[RUNG_UUID_SIZE],
+                                                          uint64_t seq,
+                                                          rung_snapshot_reader **reader_out,
+                                                          rung_err *err);
 /* Read the next block, verified; borrowed until the next call. RUNG_NOT_FOUND at the end, after the trailer was
  * verified: do not trust the data before that. RUNG_ECORRUPT names file and offset. */
 RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
@@ -77,6 +84,18 @@ void rung_snapshot_reader_close(rung_snapshot_reader *r); /* NULL is fine */
 RUNG_NODISCARD rung_status rung_snapshot_check(const rung_dir *dir, const rung_alloc *alloc,
                                                const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
                                                rung_snapshot_info *info_out, rung_err *err);
+
+/* A snapshot file as it is, to be copied. While it is open it stays readable, even when newer ones replace it. */
+typedef struct rung_snapshot_raw {
+    rung_file file; /* the caller closes it */
+    uint64_t size;  /* of the file */
+    uint8_t uuid[RUNG_UUID_SIZE];
+    rung_snapshot_info info; /* of its trailer */
+} rung_snapshot_raw;
+/* Open the file `name` and check its header and trailer, not its blocks. RUNG_NOT_FOUND, RUNG_ECORRUPT,
+ * RUNG_EVERSION. */
+RUNG_NODISCARD rung_status rung_snapshot_raw_open(const rung_dir *dir, const char *name,
+                                                  rung_snapshot_raw *raw_out, rung_err *err);
 
 /* Report through `say` (may be NULL) snapshots that the manifest lists and the folder lacks, or a damaged manifest. No
  * data is lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */

@@ -513,6 +513,16 @@ rung_status rung_hub_snapshot(rung_hub *h, rung_err *err) {
     return st;
 }
 
+rung_status rung_hub_open_snapshot(const rung_hub *h, rung_snapshot_raw *raw_out, rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    if (!h->store)
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "this server has no data folder");
+    if (!h->snapshots.newest_seq)
+        return RUNG_NOT_FOUND;
+    rung_snapshot_name(name, h->snapshots.newest_seq);
+    return rung_snapshot_raw_open(rung_store_dir(h->store), name, raw_out, err);
+}
+
 rung_status rung_hub_save(rung_hub *h, rung_err *err) {
     return rung_snapshots_save(&h->snapshots, err);
 }

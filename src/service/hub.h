@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/worker.h"
 #include "journal/file.h"
+#include "journal/snapshot_file.h"
 #include "model/event.h"
 #include "service/child.h"
 #include "service/commit.h"
@@ -132,6 +133,10 @@ void rung_hub_tick(rung_hub *h);
 /* Start a background snapshot. RUNG_OK: started; RUNG_UNCHANGED; RUNG_EBUSY: one is running, or the archive must catch
  * up first; RUNG_EUNSUPPORTED: no folder. */
 RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);
+/* Open the newest snapshot file, to copy it elsewhere. RUNG_NOT_FOUND: there is none yet; RUNG_EUNSUPPORTED: no
+ * folder. */
+RUNG_NODISCARD rung_status rung_hub_open_snapshot(const rung_hub *h, rung_snapshot_raw *raw_out,
+                                                  rung_err *err);
 /* Write a snapshot and return when it is complete; inline only. */
 RUNG_NODISCARD rung_status rung_hub_save(rung_hub *h, rung_err *err);
 /* Wait for the background snapshot and return its result. RUNG_NOT_FOUND: there is none. */

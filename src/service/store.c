@@ -122,25 +122,17 @@ static rung_status check_loaded(const rung_state *state, const rung_snapshot_inf
     return RUNG_OK;
 }
 
-rung_status rung_store_load_snapshot(const rung_dir *dir, const rung_alloc *alloc,
-                                     const uint8_t *uuid, uint64_t seq,
-                                     const rung_state_config *config,
+rung_status rung_store_load_snapshot(rung_snapshot_reader *reader, const rung_state_config *config,
                                      const rung_save_progress *progress,
                                      const rung_load_helper *beside, rung_state **state_out,
                                      rung_err *err) {
-    snapshot_source source = {.err = err};
+    snapshot_source source = {.reader = reader, .err = err};
     rung_state *state = NULL;
-    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &source.reader, err);
-    if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is missing", (unsigned long long)seq);
-    if (st < 0)
-        return st;
-    st = rung_state_load(config, next_block, &source, progress, beside, &state, err);
+    rung_status st = rung_state_load(config, next_block, &source, progress, beside, &state, err);
     if (st == RUNG_OK) {
-        rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
+        rung_snapshot_info info = rung_snapshot_reader_info(reader);
         st = check_loaded(state, &info, err);
     }
-    rung_snapshot_reader_close(source.reader);
     if (st < 0) {
         rung_state_destroy(state);
         return st;
@@ -156,9 +148,17 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_load_helper beside = {&thread, begin_help, wait_for_help};
     bool is_helped =
         rung_alloc_is_shared(s->config.state.alloc); /* others may be single-threaded */
-    return rung_store_load_snapshot(rung_store_dir(s), s->config.alloc, rung_log_id(s->log), seq,
-                                    &s->config.state, s->config.progress ? &progress : NULL,
-                                    is_helped ? &beside : NULL, state_out, err);
+    rung_snapshot_reader *reader;
+    rung_status st = rung_snapshot_reader_open(rung_store_dir(s), s->config.alloc,
+                                               rung_log_id(s->log), seq, &reader, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is missing", (unsigned long long)seq);
+    if (st < 0)
+        return st;
+    st = rung_store_load_snapshot(reader, &s->config.state, s->config.progress ? &progress : NULL,
+                                  is_helped ? &beside : NULL, state_out, err);
+    rung_snapshot_reader_close(reader);
+    return st;
 }
 
 /* The newest intact snapshot, or the empty state if the log begins at 1. */

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "journal/file.h"
 #include "journal/log.h"
+#include "journal/snapshot_file.h"
 #include "journal/writer.h"
 #include "service/child.h"
 #include "service/hub_follower.h"
@@ -55,9 +56,8 @@ typedef struct rung_store_config {
 RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
                                            rung_state **state_out, rung_err *err);
 
-/* Load a snapshot of a folder and check it against its digest. RUNG_ECORRUPT: it is damaged or missing. */
-RUNG_NODISCARD rung_status rung_store_load_snapshot(const rung_dir *dir, const rung_alloc *alloc,
-                                                    const uint8_t *uuid, uint64_t seq,
+/* Load a snapshot and check it against its digest. RUNG_ECORRUPT: it is damaged. */
+RUNG_NODISCARD rung_status rung_store_load_snapshot(rung_snapshot_reader *reader,
                                                     const rung_state_config *config,
                                                     const rung_save_progress *progress,
                                                     const rung_load_helper *beside,

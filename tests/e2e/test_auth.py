@@ -143,6 +143,7 @@ class Matrix(ServerTest):
                                    ("get", "/v1/boards/{board}/top", "read"), ("post", "/v1/boards/{board}/scores", "server"),
                                    ("post", "/v1/scores", "server"), ("put", "/v1/boards/{board}", "admin"),
                                    ("delete", "/v1/boards/{board}", "admin"), ("post", "/v1/players/{player}/ban", "admin"),
+                                   ("get", "/v1/snapshot", "admin"), ("post", "/v1/snapshot", "admin"),
                                    ("put", "/v1/players/{player}", "server"), ("delete", "/v1/players/{player}", "admin")):
             self.assertEqual(roles.get((method, path)), role, f"{method} {path}")
 

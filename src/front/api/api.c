@@ -661,7 +661,8 @@ rung_asker *rung_api_asker(rung_api *api) {
 }
 
 void rung_api_settle(rung_api *api) {
-    while (api && (rung_asker_is_busy(api->service.asker) || api->key_change))
+    while (api &&
+           (rung_asker_is_busy(api->service.asker) || api->key_change || api->download_count > 0))
         rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
 }
 
@@ -684,4 +685,5 @@ void rung_api_stop(rung_api *api) {
     }
     arm_wait_timer(api);
     rung__batch_stop_all(api);
+    rung__download_stop_all(api);
 }

@@ -85,8 +85,8 @@ rung_asker *rung_api_asker(rung_api *api);
 /* Answer waiting and new calls with 503. Changes in the hub and questions that the archive works on are still
  * answered. */
 void rung_api_stop(rung_api *api);
-/* Wait for those questions and for a change of keys: after the loop has ended, before hub and archive close. Accepts
- * NULL. */
+/* Wait for those questions, for a change of keys and for reads of a snapshot: after the loop has ended, before hub and
+ * archive close. Accepts NULL. */
 void rung_api_settle(rung_api *api);
 
 /* For rung_http_config; `api` is the ctx. */

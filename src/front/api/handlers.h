@@ -24,6 +24,8 @@ rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, ru
 rung_handler rung_api_board_live, rung_api_player_live;
 /* api_keys.c */
 rung_handler rung_api_list_keys, rung_api_create_key, rung_api_revoke_key;
+/* api_snapshot.c */
+rung_handler rung_api_download_snapshot;
 /* api_ops.c */
 rung_handler rung_api_snapshot, rung_api_clock, rung_api_accept_clock, rung_api_health,
     rung_api_ready, rung_api_metrics, rung_api_openapi;

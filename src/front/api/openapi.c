@@ -336,6 +336,8 @@ static void write_content(rung_json_writer *w, const rung_route *r, const char *
         else
             RUNG_JSON_MEMBER(w, "type", word,
                              strcmp(type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
+        if (strcmp(type, RUNG_TYPE_BYTES) == 0)
+            RUNG_JSON_MEMBER(w, "format", word, "binary");
         close_content(w);
     }
     rung_json_close_object(w);
@@ -380,6 +382,7 @@ static const struct {
      "The same id with another body, or a `min_seq` far ahead of the log."},
     {413, HAS_BODY, "TooLarge", "The body is too large."},
     {415, HAS_BODY, "UnsupportedType", "The body is not of a supported type."},
+    {416, RUNG_HAS_RANGES, "BeyondEnd", "`Range` begins beyond the end of the file."},
     {422, RUNG_MAY_REFUSE, "Refused",
      "Well-formed, but not allowed: `rule` or `field` says by what."},
     {429, GUARDED, "TooMany", "Too many requests: come back after Retry-After seconds."},

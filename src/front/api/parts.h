@@ -16,6 +16,7 @@
 #define RUNG_API_BATCHES_MAX 256  /* batches in flight; one more: 503 */
 
 struct rung_batch;
+struct rung_download;
 
 struct rung_api {
     rung_api_config config;
@@ -43,6 +44,9 @@ struct rung_api {
     rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* in flight on a worker thread; NULL: none */
+
+    RUNG_LIST(struct rung_download) downloads; /* of snapshots */
+    uint32_t download_count;
 
     rung_live *live;
     rung_page_cache pages; /* of top lists */
@@ -73,6 +77,7 @@ void rung__batch_on_throttled(void *api);
 void rung__batch_end_silent(void *api);
 
 void rung__batch_stop_all(rung_api *api);
+void rung__download_stop_all(rung_api *api);
 rung_status rung__live_create(rung_api *api, rung_err *err);
 
 #endif

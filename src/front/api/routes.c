@@ -365,6 +365,16 @@ const rung_route rung_routes[] = {
      .flags = RUNG_IS_CHANGE | RUNG_MAY_CONFLICT | RUNG_MAY_REFUSE,
      .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or need not."}},
      .handle = rung_api_snapshot},
+    {ROUTE(GET, "/v1/snapshot", "getSnapshot", "Operations", ADMIN, "Download the newest snapshot"),
+     .doc = "The file as it is on the disk, with everything that the server knows at the sequence "
+            "in `Rung-Seq`; `Rung-Log` is the id of its log. `rung join` makes a data folder of "
+            "it. To resume after a cut, send `Range: bytes=N-` with the `ETag` in `If-Range`: a "
+            "newer snapshot is sent from its beginning. 503 while there is none yet; then one is "
+            "begun.",
+     .flags = RUNG_MAY_REFUSE | RUNG_HAS_RANGES,
+     .results = {{200, RUNG_TYPE_BYTES, NULL, "The snapshot."},
+                 {206, RUNG_TYPE_BYTES, NULL, "The part that `Range` asked for."}},
+     .handle = rung_api_download_snapshot},
     {ROUTE(GET, "/v1/clock", "getClock", "Operations", ADMIN, "The server's time"),
      .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
      ANSWER(rung_clock_schema, "The time."), .handle = rung_api_clock},

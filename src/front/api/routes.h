@@ -67,6 +67,7 @@ enum {
     RUNG_IS_STREAM = 64,     /* the answer does not end by itself */
     RUNG_IS_LIST = 128,      /* of boards: shows those that the caller may read */
     RUNG_NEEDS_KEY = 256,    /* even on a public board */
+    RUNG_HAS_RANGES = 512,   /* 416: answers parts of a file */
 };
 
 typedef enum rung_body_kind {

@@ -204,6 +204,7 @@ static const char *reason_of(int status) {
         {201, "Created"},
         {202, "Accepted"},
         {204, "No Content"},
+        {206, "Partial Content"},
         {304, "Not Modified"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
@@ -215,6 +216,7 @@ static const char *reason_of(int status) {
         {413, "Content Too Large"},
         {414, "URI Too Long"},
         {415, "Unsupported Media Type"},
+        {416, "Range Not Satisfiable"},
         {417, "Expectation Failed"},
         {422, "Unprocessable Content"},
         {426, "Upgrade Required"},
@@ -501,7 +503,8 @@ bool rung__exchange_preflight(rung_exchange *x) {
 
 /* ---- answers in pieces ---- */
 
-void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
+static void begin_pieces(rung_exchange *x, int status, const char *type, framing f,
+                         uint64_t length) {
     RUNG_ASSERT(!has_no_body(status));
     rung__exchange_go(x, RUNG__BEGUN);
     x->status = status;
@@ -509,11 +512,19 @@ void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
     x->http->stats.in_flight -= x->is_events;
     if (!x->session)
         return;
-    x->is_chunked = x->head.minor_version == 1;
-    if (!x->is_chunked)
+    x->is_chunked = f == CHUNKED;
+    if (f == UNTIL_CLOSE)
         x->is_final = true;
     decide_final(x, x->body_mode == RUNG__BODY_STREAM);
-    write_head(x, type, x->is_chunked ? CHUNKED : UNTIL_CLOSE, 0, false, false);
+    write_head(x, type, f, length, false, false);
+}
+
+void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
+    begin_pieces(x, status, type, x->head.minor_version == 1 ? CHUNKED : UNTIL_CLOSE, 0);
+}
+
+void rung_exchange_begin_sized(rung_exchange *x, int status, const char *type, uint64_t length) {
+    begin_pieces(x, status, type, LENGTH, length);
 }
 
 bool rung_exchange_write(rung_exchange *x, rung_slice bytes) {

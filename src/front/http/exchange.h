@@ -109,6 +109,7 @@ void rung_exchange_go_on(rung_exchange *x);
 #define RUNG_TYPE_TEXT    "text/plain; charset=utf-8"
 #define RUNG_TYPE_EVENTS  "text/event-stream"
 #define RUNG_TYPE_PROBLEM "application/problem+json"
+#define RUNG_TYPE_BYTES   "application/octet-stream"
 
 /* Add a header field, before the answer begins. Copies; control characters become blanks. The transport sets
  * Content-Length, Transfer-Encoding, Connection, Date and Content-Type. */
@@ -126,6 +127,8 @@ void rung_exchange_problem(rung_exchange *x, int status, const char *code, rung_
 /* An answer in pieces: begin, write any number of times, end. Ask for a streamed body first: one that nobody has asked
  * for when the answer begins is discarded (no 100 Continue; a long one closes the connection). */
 void rung_exchange_begin(rung_exchange *x, int status, const char *type);
+/* The same with a Content-Length: write exactly `length` bytes (none for HEAD) before the end, or cut. */
+void rung_exchange_begin_sized(rung_exchange *x, int status, const char *type, uint64_t length);
 /* Copies. False: the piece was taken, but write no more before `drained`. */
 bool rung_exchange_write(rung_exchange *x, rung_slice bytes);
 /* Bytes that are shared with other answers and already framed as chunks; only where rung_exchange_is_chunked(). */

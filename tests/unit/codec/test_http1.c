@@ -200,6 +200,68 @@ TEST(fields_are_found_by_name) {
     CHECK(!rung_list_has((rung_slice){0}, RUNG_SLICE("gzip")));
 }
 
+TEST(ranges) {
+    static const struct {
+        const char *field;
+        rung_status st;
+        uint64_t from, len;
+    } rows[] = {
+        {"bytes=0-", RUNG_OK, 0, 100},
+        {"bytes=5-", RUNG_OK, 5, 95},
+        {"bytes=5-9", RUNG_OK, 5, 5},
+        {"Bytes=5-5", RUNG_OK, 5, 1},
+        {"bytes= 5-9", RUNG_OK, 5, 5},
+        {"bytes=99-", RUNG_OK, 99, 1},
+        {"bytes=5-1000", RUNG_OK, 5, 95},
+        {"bytes=5-18446744073709551615", RUNG_OK, 5, 95},
+        {"bytes=-5", RUNG_OK, 95, 5},
+        {"bytes=-1000", RUNG_OK, 0, 100},
+        {"bytes=100-", RUNG_ERANGE, 0, 0},
+        {"bytes=18446744073709551615-", RUNG_ERANGE, 0, 0},
+        {"bytes=-0", RUNG_ERANGE, 0, 0},
+        {"", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=-", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=5", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=9-5", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=0-1,5-6", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=5-x", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=+5-", RUNG_NOT_FOUND, 0, 0},
+        {"bytes=18446744073709551616-", RUNG_NOT_FOUND, 0, 0},
+        {"lines=5-", RUNG_NOT_FOUND, 0, 0},
+    };
+    uint64_t from, len;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rung_status st = rung_range_read(rung_slice_str(rows[i].field), 100, &from, &len);
+        CHECK_EQ_I64(st, rows[i].st);
+        if (st == RUNG_OK) {
+            CHECK_EQ_U64(from, rows[i].from);
+            CHECK_EQ_U64(len, rows[i].len);
+        }
+    }
+    CHECK(rung_content_range_read(RUNG_SLICE("bytes 5-9/100"), &from, &len));
+    CHECK_EQ_U64(from, 5);
+    CHECK_EQ_U64(len, 100);
+    CHECK(rung_content_range_read(RUNG_SLICE("bytes */70"), &from, &len));
+    CHECK_EQ_U64(from, 70);
+    CHECK_EQ_U64(len, 70);
+    static const char *const wrong[] = {"",
+                                        "bytes",
+                                        "bytes ",
+                                        "bytes 5/100",
+                                        "bytes 5-9",
+                                        "bytes 9-5/",
+                                        "bytes 5-9/*",
+                                        "bytes 9-5/10",
+                                        "bytes 5-10/10",
+                                        "bytes 5-9/10x",
+                                        "lines 5-9/10"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK(!rung_content_range_read(rung_slice_str(wrong[i]), &from, &len));
+    CHECK_EQ_I64(rung_range_read((rung_slice){0}, 100, &from, &len), RUNG_NOT_FOUND);
+    CHECK_EQ_I64(rung_range_read(RUNG_SLICE("bytes=0-"), 0, &from, &len), RUNG_ERANGE);
+}
+
 /* ---- chunked ---- */
 
 /* Decode with the input cut in two at `split`; "" and false when refused. */

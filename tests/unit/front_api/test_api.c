@@ -253,6 +253,7 @@ TEST(operations) {
         {"POST", "/v1/clock", "{\"accept\":false}", 422, "must be true"},
         {"POST", "/v1/clock", "{\"accept\":1}", 400, "accept"},
         {"POST", "/v1/snapshot", NULL, 422, "\"code\":\"unsupported\""},
+        {"GET", "/v1/snapshot", NULL, 422, "\"code\":\"unsupported\""},
         {"GET", "/metrics", NULL, 200, "rung_archive_seq 77"},
         {"GET", "/metrics", NULL, 200, "rung_resp_commands_total 78"},
         {"GET", "/metrics", NULL, 200, "rung_board_entries{board=\"race\"} 3"},

@@ -38,6 +38,8 @@ static const expected cases[] = {
     {RUNG_EUNSUPPORTED, R(NONE), "review", 422, "unsupported", 0},
     {RUNG_EUNSUPPORTED, R(METHOD), "", 405, "method_not_allowed", 0},
     {RUNG_EUNSUPPORTED, R(MEDIA_TYPE), "Content-Type", 415, "unsupported_media_type", 0},
+    {RUNG_ERANGE, R(RANGE), "Range", 416, "range_not_satisfiable", 0},
+    {RUNG_EBUSY, R(NO_SNAPSHOT), "", 503, "no_snapshot", 1},
     {RUNG_EVERSION, R(WEBSOCKET), "Sec-WebSocket-Version", 426, "websocket_version", 0},
     {RUNG_EBUSY, R(NONE), "", 409, "busy", 0},
     {RUNG_EBUSY, R(SILENT), "", 408, "request_timeout", 0},

@@ -143,6 +143,11 @@ static void handle(void *ctx, rung_exchange *x) {
         rung_exchange_begin(x, 200, RUNG_TYPE_TEXT);
         rung_exchange_write(x, RUNG_SLICE("half"));
         rung_exchange_cut(x);
+    } else if (is_path(x, "/sized")) {
+        rung_exchange_begin_sized(x, 206, RUNG_TYPE_BYTES, 8);
+        rung_exchange_write(x, RUNG_SLICE("half"));
+        rung_exchange_write(x, RUNG_SLICE("half"));
+        rung_exchange_end(x);
     } else if (is_path(x, "/big")) {
         static char big[20000];
         memset(big, 'b', sizeof big);
@@ -645,6 +650,26 @@ TEST(a_cut_answer_looks_cut) {
     start(&k);
     const char *a = ask_close(&k, "GET /cut", "\r\n");
     CHECK(!has(a, "0\r\n\r\n"));
+    stop(&k);
+}
+
+TEST(pieces_of_a_known_length) {
+    kit k;
+    start(&k);
+    int fd = netkit_connect(&k.net);
+    for (int minor = 0; minor < 2; minor++) {
+        char request[100];
+        snprintf(request, sizeof request,
+                 "GET /sized HTTP/1.%d\r\nHost: x\r\nConnection: keep-alive\r\n\r\n", minor);
+        netkit_send(fd, request);
+        CHECK_EQ_STR(next_answer(fd), "halfhalf");
+        CHECK_HAS(answer, "HTTP/1.1 206 Partial Content\r\n");
+        CHECK_HAS(answer, "Content-Length: 8\r\n");
+        CHECK(!has(answer, "chunked"));
+    }
+    close(fd);
+    CHECK_HAS(ask_close(&k, "HEAD /sized", "\r\n"), "Content-Length: 8\r\n");
+    CHECK(!has(answer, "half"));
     stop(&k);
 }
 

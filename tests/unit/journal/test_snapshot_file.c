@@ -158,6 +158,56 @@ TEST(two_are_kept_and_listed) {
 }
 
 /* Any damage of the newest makes the older one take over, and is said. */
+TEST(a_raw_file_tells_what_it_holds_and_survives_newer_ones) {
+    rung_memfs fs;
+    rung_dir dir;
+    rung_snapshot_raw raw;
+    rung_err err;
+    char name[RUNG_FILE_NAME_MAX];
+    uint8_t digest[32], byte;
+    size_t got;
+    begin(&fs, &dir);
+    rung_snapshot_name(name, 7);
+    CHECK_EQ_I64(rung_snapshot_raw_open(&dir, name, &raw, &err), RUNG_NOT_FOUND);
+    CHECK_OK(save(&dir, rung_alloc_heap(), 7, 100000, &err));
+    CHECK_OK(rung_snapshot_raw_open(&dir, name, &raw, &err));
+    digest_of(7, 100000, digest);
+    CHECK_EQ_U64(raw.info.seq, 7);
+    CHECK_EQ_U64(raw.info.size_bytes, 100000);
+    CHECK(memcmp(raw.info.digest, digest, sizeof digest) == 0);
+    CHECK(memcmp(raw.uuid, UUID, sizeof UUID) == 0);
+    for (uint64_t seq = 8; seq < 12; seq++)
+        CHECK_OK(save(&dir, rung_alloc_heap(), seq, 10, &err));
+    CHECK_OK(rung_file_read(&raw.file, &byte, 1, raw.size - 1, &got, &err));
+    CHECK_EQ_U64(got, 1);
+    rung_file_close(&raw.file);
+    CHECK_EQ_I64(rung_snapshot_raw_open(&dir, name, &raw, &err), RUNG_NOT_FOUND);
+
+    /* A damaged or missing end is noticed; a damaged block is not. */
+    rung_file file;
+    uint64_t size;
+    rung_snapshot_name(name, 11);
+    CHECK_OK(rung_file_open(&file, &dir, name, RUNG_FILE_WRITE, &err));
+    CHECK_OK(rung_file_size(&file, &size, &err));
+    const uint64_t places[] = {0, 20, 40, size - 90, size - 1};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        CHECK_OK(rung_file_read(&file, &byte, 1, places[i], &got, &err));
+        byte ^= 4;
+        CHECK_OK(rung_file_write(&file, &byte, 1, places[i], &err));
+        CHECK_EQ_I64(rung_snapshot_raw_open(&dir, name, &raw, &err), RUNG_ECORRUPT);
+        byte ^= 4;
+        CHECK_OK(rung_file_write(&file, &byte, 1, places[i], &err));
+        CHECK_OK(rung_snapshot_raw_open(&dir, name, &raw, &err));
+        rung_file_close(&raw.file);
+    }
+    for (uint64_t len = 0; len < size; len += 9) {
+        CHECK_OK(rung_file_truncate(&file, size - 1 - len, &err));
+        CHECK_EQ_I64(rung_snapshot_raw_open(&dir, name, &raw, &err), RUNG_ECORRUPT);
+    }
+    rung_file_close(&file);
+    end(&fs, &dir);
+}
+
 TEST(every_cut_and_every_flip_falls_back) {
     rung_memfs fs;
     rung_dir dir;
