@@ -2,6 +2,7 @@
 #include "cli/client.h"
 
 #include "base/buffer.h"
+#include "codec/http1.h"
 #include "codec/url.h"
 
 #include <curl/curl.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- paths ---- */
 
@@ -221,21 +223,32 @@ static rung_status unreached(const rung_client *c, CURLcode code, rung_err *err)
                      c->curl_error[0] ? c->curl_error : curl_easy_strerror(code));
 }
 
+/* An empty body, NUL-terminated. */
+static rung_status begin_body(rung_client *c, rung_err *err) {
+    rung_buffer_reset(&c->body, RUNG_REPLY_MAX + 1);
+    if (gather(NULL, 1, 0, c) == 0 && !c->body.data)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    return RUNG_OK;
+}
+
+static void give_up_when_silent(CURL *curl) {
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* bytes per second, for a minute */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 60L);
+}
+
 rung_status rung_client_ask(rung_client *c, const char *method, const rung_path *path,
                             const char *type, rung_slice body, rung_reply *reply_out,
                             rung_err *err) {
     struct curl_slist *headers;
-    rung_buffer_reset(&c->body, RUNG_REPLY_MAX + 1);
-    if (gather(NULL, 1, 0, c) == 0 && !c->body.data)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
-    rung_status st = set_up(c, method, path, type, &headers, err);
+    rung_status st = begin_body(c, err);
+    if (st == RUNG_OK)
+        st = set_up(c, method, path, type, &headers, err);
     if (st < 0)
         return st;
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, gather);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
     curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* give up after a silent minute */
-    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, 60L);
+    give_up_when_silent(c->curl);
     if (body.len > 0 || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.len ? body.ptr : "");
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
@@ -251,6 +264,104 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     *reply_out = (rung_reply){.body = c->body.data, .len = c->body.len};
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &reply_out->status);
     return RUNG_OK;
+}
+
+/* ---- downloads ---- */
+
+typedef struct downloading {
+    rung_client *c;
+    rung_status (*put)(void *ctx, const rung_download_head *head, rung_slice bytes);
+    void *ctx;
+    rung_status status; /* of put */
+    rung_download_head head;
+} downloading;
+
+/* The value of a header line, if it has this name. */
+static bool is_header(rung_slice line, const char *name, rung_slice *value_out) {
+    size_t len = strlen(name);
+    if (line.len <= len || strncasecmp(line.ptr, name, len) != 0 || line.ptr[len] != ':')
+        return false;
+    const char *from = line.ptr + len + 1, *end = line.ptr + line.len;
+    while (from < end && *from == ' ')
+        from++;
+    while (end > from && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    *value_out = rung_slice_of(from, (size_t)(end - from));
+    return true;
+}
+
+static void keep_text(char *out, size_t size, rung_slice value) {
+    snprintf(out, size, "%.*s", (int)(value.len < size ? value.len : 0), value.ptr);
+}
+
+static size_t take_header(char *bytes, size_t one, size_t len, void *ctx) {
+    downloading *d = ctx;
+    rung_slice line = rung_slice_of(bytes, len), value;
+    (void)one;
+    if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0)
+        d->head = (rung_download_head){0};
+    else if (is_header(line, "ETag", &value))
+        keep_text(d->head.etag, sizeof d->head.etag, value);
+    else if (is_header(line, "Rung-Seq", &value))
+        keep_text(d->head.seq, sizeof d->head.seq, value);
+    else if (is_header(line, "Rung-Log", &value))
+        keep_text(d->head.log, sizeof d->head.log, value);
+    else if (is_header(line, "Content-Range", &value))
+        rung_content_range_read(value, &d->head.from, &d->head.size);
+    return len;
+}
+
+static void finish_head(downloading *d) {
+    curl_off_t length = -1;
+    if (d->head.status)
+        return;
+    curl_easy_getinfo(d->c->curl, CURLINFO_RESPONSE_CODE, &d->head.status);
+    curl_easy_getinfo(d->c->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    if (d->head.status == 200)
+        d->head.size = length < 0 ? 0 : (uint64_t)length;
+}
+
+static size_t take_piece(char *bytes, size_t one, size_t len, void *ctx) {
+    downloading *d = ctx;
+    finish_head(d);
+    if (d->head.status != 200 && d->head.status != 206)
+        return gather(bytes, one, len, d->c);
+    d->status = d->put(d->ctx, &d->head, rung_slice_of(bytes, len));
+    return d->status < 0 ? 0 : len;
+}
+
+rung_status rung_client_download(
+    rung_client *c, const rung_path *path, uint64_t from, const char *etag,
+    rung_status (*put)(void *ctx, const rung_download_head *head, rung_slice bytes), void *ctx,
+    rung_download_head *head_out, rung_reply *reply_out, rung_err *err) {
+    struct curl_slist *headers;
+    downloading d = {.c = c, .put = put, .ctx = ctx};
+    char line[160];
+    rung_status st = begin_body(c, err);
+    if (st == RUNG_OK)
+        st = set_up(c, "GET", path, NULL, &headers, err);
+    if (st < 0)
+        return st;
+    if (from > 0) {
+        snprintf(line, sizeof line, "Range: bytes=%llu-", (unsigned long long)from);
+        headers = curl_slist_append(headers, line);
+        snprintf(line, sizeof line, "If-Range: %s", etag);
+        headers = curl_slist_append(headers, line);
+        curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    }
+    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, &d);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_piece);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &d);
+    give_up_when_silent(c->curl);
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    finish_head(&d);
+    *head_out = d.head;
+    *reply_out = (rung_reply){.status = d.head.status, .body = c->body.data, .len = c->body.len};
+    if (d.status < 0)
+        return d.status;
+    return code == CURLE_OK ? RUNG_OK : unreached(c, code, err);
 }
 
 /* ---- streams ---- */

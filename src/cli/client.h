@@ -68,6 +68,22 @@ RUNG_NODISCARD rung_status rung_client_ask(rung_client *c, const char *method,
                                            const rung_path *path, const char *type, rung_slice body,
                                            rung_reply *reply_out, rung_err *err);
 
+typedef struct rung_download_head {
+    long status;
+    uint64_t from, size; /* the first byte of the answer, and the size of the whole file */
+    char etag[96];       /* with its quotes */
+    /* Of a snapshot; empty when the header is missing. */
+    char seq[24], log[40];
+} rung_download_head;
+
+/* Download a file from byte `from` on if its ETag still is `etag`, otherwise from its beginning. `put` gets every piece
+ * of an answer with status 200 or 206; if it fails, the download ends with its status. RUNG_OK: the answer is complete;
+ * of another status, `reply_out` has it. RUNG_EIO: the server cannot be reached, or the answer was cut. */
+RUNG_NODISCARD rung_status rung_client_download(
+    rung_client *c, const rung_path *path, uint64_t from, const char *etag,
+    rung_status (*put)(void *ctx, const rung_download_head *head, rung_slice bytes), void *ctx,
+    rung_download_head *head_out, rung_reply *reply_out, rung_err *err);
+
 /* Read server-sent events until `each` returns false (RUNG_OK) or the stream ends (RUNG_EIO). RUNG_NOT_FOUND: the
  * answer was not 200 with text/event-stream. `each` is also called without bytes, a few times per second. */
 RUNG_NODISCARD rung_status rung_client_follow(rung_client *c, const rung_path *path,

@@ -60,7 +60,7 @@ struct rung_command {
     X(ASK, player_show) X(ASK, player_set) X(ASK, player_ban) X(ASK, player_unban)                 \
     X(ASK, player_friends)                                                                         \
     X(MOVE, import) X(MOVE, export)                                                                \
-    X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore)                     \
+    X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore) X(FOLDER, join)     \
     X(FOLDER, log_cat) X(FOLDER, log_verify) X(FOLDER, log_repair)                                 \
     X(HELP, completion)
 /* clang-format on */
