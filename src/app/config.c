@@ -406,6 +406,13 @@ static rung_status check_log(const rung_settings *s, rung_err *err) {
     return check_engine(s, RUNG_SETTING_log, "local", "local or kafka://HOST:PORT,.../TOPIC", err);
 }
 
+static rung_status check_peers(const rung_settings *s, rung_err *err) {
+    if (s->peers && (!s->log || strncmp(s->log, "kafka:", 6) != 0))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "peers",
+                               "needs a log that servers share (log = kafka://...)");
+    return RUNG_OK;
+}
+
 static rung_status check_together(const rung_settings *s, rung_err *err) {
     rung_status st = check_log(s, err);
     if (st == RUNG_OK && strcmp(s->texts[RUNG_SETTING_log], "off") == 0)
@@ -415,6 +422,8 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
         st = check_engine(s, RUNG_SETTING_archive, "sqlite:", "sqlite:FILE or off", err);
     if (st == RUNG_OK)
         st = check_origins(s, err);
+    if (st == RUNG_OK)
+        st = check_peers(s, err);
     if (st < 0)
         return st;
     if (!s->tls_cert != !s->tls_key)

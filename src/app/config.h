@@ -86,6 +86,10 @@ typedef enum rung_setting_kind {
       "the user for SASL")                                                                         \
     X(kafka_password_file, TEXT, "log.kafka.password_file", "--log-kafka-password-file", "",       \
       "FILE", 0, 0, "file with the password for SASL")                                             \
+    X(peers, TEXT, "peers", "--peers", "", "URL,...", 0, 0,                                        \
+      "other servers on the same log: an empty data folder begins with the snapshot of one")       \
+    X(peers_key_file, TEXT, "peers.key_file", "--peers-key-file", "", "FILE", 0, 0,                \
+      "file with an admin key of the peers")                                                       \
     X(keys, TEXT, "keys", "--keys", "", "FILE", 0, 0,                                              \
       "the file of keys; default: keys in the data folder (rung keys create)")                     \
     X(allow_no_keys, SWITCH, "allow_no_keys", "--allow-no-keys", "off", "on|off", 0, 0,            \

@@ -142,6 +142,8 @@ void rung__server_open_folder(rung_work *work) {
     s->open_status = RUNG_OK;
     if (rung__server_is_replicated(s))
         s->open_status = rung__server_open_kafka(s, &config, &config.log, &s->open_err);
+    if (s->open_status == RUNG_OK && set->peers)
+        s->open_status = rung__server_join_peers(s, &config, &config.log, &s->open_err);
     if (s->open_status == RUNG_OK)
         s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
 }

@@ -85,6 +85,11 @@ bool rung__server_is_replicated(const rung__server *s);
 RUNG_NODISCARD rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
                                                    rung_log **log_out, rung_err *err);
 
+/* peers.c: fill an empty data folder with a peer's snapshot of the log that *log is, if there is one; *log may be
+ * opened again. RUNG_OK also when no peer had one. */
+RUNG_NODISCARD rung_status rung__server_join_peers(rung__server *s, const rung_hub_config *hub,
+                                                   rung_log **log, rung_err *err);
+
 /* recovery.c */
 void rung__server_open_folder(rung_work *work);     /* on a worker thread */
 void rung__server_recovered(rung_work *work);       /* afterwards: serve, or stop */

@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "journal/file.h"
+#include "journal/folder.h"
 #include "journal/segment.h"
 #include "service/store.h"
 
@@ -31,7 +32,8 @@ typedef struct joining {
     rung_client *client;
     rung_dir dir;
     rung_file lock, part;
-    char etag[96]; /* of the part, with quotes; "": there is none */
+    char log_id[2 * RUNG_UUID_SIZE + 1]; /* "": any log */
+    char etag[96];                       /* of the part, with quotes; "": there is none */
     char part_name[RUNG_FILE_NAME_MAX];
     uint64_t at;                 /* bytes of it */
     int64_t until_ms;            /* how long to wait for a server that answers 503 */
@@ -67,12 +69,20 @@ static void note_name(void *arg, const char *name) {
 static rung_status take_folder(joining *j, rung_err *err) {
     rung_status st = rung_dir_open(&j->dir, rung_fs_posix(), j->config->folder, true, err);
     if (st == RUNG_OK)
-        st = rung_file_open(&j->lock, &j->dir, "lock", RUNG_FILE_CREATE, err);
-    if (st == RUNG_OK)
-        st = rung_file_lock(&j->lock, err);
-    if (st == RUNG_EBUSY)
-        st = RUNG_FAIL(err, st, "folder %s is in use by another process", j->config->folder);
+        st = rung_folder_lock(&j->dir, &j->lock, err);
     return st;
+}
+
+/* The log that the snapshot must belong to: the caller's, or the one that the folder was used with. */
+static rung_status find_log(joining *j, rung_err *err) {
+    size_t got = 0;
+    if (j->config->log_id) {
+        snprintf(j->log_id, sizeof j->log_id, "%s", j->config->log_id);
+        return RUNG_OK;
+    }
+    rung_status st = rung_file_read_small(&j->dir, RUNG_FOLDER_LOG_ID, j->log_id,
+                                          sizeof j->log_id - 1, &got, err);
+    return st < 0 ? st : RUNG_OK;
 }
 
 /* Refuse a folder that has something to lose, and find what an earlier call has left. */
@@ -126,14 +136,13 @@ static rung_status begin_part(joining *j, const rung_download_head *head) {
 
 /* The first piece of an answer: does it belong to what is here, and to this log? */
 static rung_status begin_answer(joining *j, const rung_download_head *head) {
-    const char *id = j->config->log_id;
     j->has_answered = j->is_begun = true;
     if (!head->seq[0])
         return RUNG_FAIL(j->err, RUNG_EREFUSED, "%s is not a Rung server",
                          rung_client_url(j->client));
-    if (id && strcmp(head->log, id) != 0)
+    if (j->log_id[0] && strcmp(head->log, j->log_id) != 0)
         return RUNG_FAIL(j->err, RUNG_EREFUSED, "%s has another log (%s, not %s)",
-                         rung_client_url(j->client), head->log, id);
+                         rung_client_url(j->client), head->log, j->log_id);
     j->report->size = head->size;
     if (head->status == 200)
         return begin_part(j, head);
@@ -275,9 +284,13 @@ static rung_status verify(joining *j, rung_snapshot_raw *raw, rung_err *err) {
 /* ---- installing ---- */
 
 static rung_status install(joining *j, const rung_snapshot_raw *raw, rung_err *err) {
-    char name[RUNG_FILE_NAME_MAX];
+    char name[RUNG_FILE_NAME_MAX], id[2 * RUNG_UUID_SIZE + 1];
     rung_snapshot_name(name, raw->info.seq);
+    for (size_t i = 0; i < RUNG_UUID_SIZE; i++)
+        snprintf(id + 2 * i, 3, "%02x", raw->uuid[i]);
     rung_status st = rung_file_sync(&j->part, err);
+    if (st == RUNG_OK)
+        st = rung_file_replace(&j->dir, RUNG_FOLDER_LOG_ID, id, strlen(id), err);
     if (st == RUNG_OK)
         st = rung_dir_rename(&j->dir, j->part_name, name, err);
     if (st == RUNG_OK)
@@ -292,6 +305,8 @@ static rung_status join_locked(joining *j, rung_err *err) {
     rung_snapshot_raw raw;
     rung_err why = {0};
     rung_status st = look_around(j, err);
+    if (st == RUNG_OK)
+        st = find_log(j, err);
     if (st == RUNG_OK)
         st = download(j, err);
     if (st < 0)

@@ -6,6 +6,9 @@
 #include "base/status.h"
 #include "journal/file.h"
 
+/* The file that names the log whose snapshots are here, if that log is elsewhere: its id, 32 hexadecimal digits. */
+#define RUNG_FOLDER_LOG_ID "log-id"
+
 /* Held until `lock_out` is closed. RUNG_EBUSY names the process that has it. On failure `lock_out` may be open. */
 RUNG_NODISCARD rung_status rung_folder_lock(const rung_dir *dir, rung_file *lock_out,
                                             rung_err *err);

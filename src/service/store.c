@@ -26,8 +26,6 @@
 #include <string.h>
 #include <time.h>
 
-#define ID_NAME "log-id"
-
 enum {
     REPLAY_RECORDS = 1024, /* per read */
     SNAPSHOTS_LISTED = 16, /* two are kept; a crash may leave one more */
@@ -236,8 +234,12 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     }
     rung_status st = rung_log_cursor_open(s->log, next, &cursor, err);
     if (st == RUNG_ESTALE)
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed",
-                       (unsigned long long)rung_log_first_seq(s->log), (unsigned long long)next);
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed%s",
+                       (unsigned long long)rung_log_first_seq(s->log), (unsigned long long)next,
+                       rung_log_is_shared(s->log)
+                           ? ": empty the data folder, and fill it with rung join from a server "
+                             "that has a newer snapshot"
+                           : "");
     if (st >= 0)
         st = replay_from(s, cursor, records, applier, state, err);
     rung_log_cursor_close(cursor);
@@ -278,9 +280,9 @@ static rung_status claim_folder(const rung_store *s, rung_err *err) {
     if (has_segments)
         return RUNG_FAIL(err, RUNG_EREFUSED,
                          "folder %s has a log of its own: start with an empty folder", s->dir.path);
-    st = rung_file_open(&file, &s->dir, ID_NAME, RUNG_FILE_READ, err);
+    st = rung_file_open(&file, &s->dir, RUNG_FOLDER_LOG_ID, RUNG_FILE_READ, err);
     if (st == RUNG_NOT_FOUND)
-        return rung_file_replace(&s->dir, ID_NAME, ours.text, sizeof ours.text - 1, err);
+        return rung_file_replace(&s->dir, RUNG_FOLDER_LOG_ID, ours.text, sizeof ours.text - 1, err);
     if (st == RUNG_OK)
         st = rung_file_read(&file, found, sizeof found - 1, 0, &got, err);
     rung_file_close(&file);

@@ -215,7 +215,7 @@ class Join(ServerTest):
         self.assertEqual(report, {"seq": status["seq"], "size_bytes": file.stat().st_size, "resumed_from": 0, "cuts": 0,
                                   "digest": status["state"]["digest"]})
         self.assertEqual((data / file.name).read_bytes(), file.read_bytes())
-        self.assertEqual(sorted(p.name for p in data.iterdir()), ["lock", "manifest", file.name])
+        self.assertEqual(sorted(p.name for p in data.iterdir()), ["lock", "log-id", "manifest", file.name])
         self.assertEqual((data / "manifest").read_bytes(), (server.data / "manifest").read_bytes())
         self.assertIn("holds a snapshot already", self.join(self.url(server), data, code=1))
         other = self.serve()
@@ -269,7 +269,7 @@ class Join(ServerTest):
         new = self.snapshot(server)
         report = self.join(self.url(server), data)
         self.assertEqual((report["seq"], report["resumed_from"]), (int(new.stem.split("-")[1]), 0))
-        self.assertEqual(sorted(p.name for p in data.iterdir()), ["lock", "manifest", new.name])
+        self.assertEqual(sorted(p.name for p in data.iterdir()), ["lock", "log-id", "manifest", new.name])
 
     def test_damage_is_found(self):
         server = self.filled()

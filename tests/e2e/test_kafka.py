@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
 from brokers import Brokers  # noqa: E402
-from server import BUILD, ServerTest, until  # noqa: E402
+from server import BUILD, ServerTest, rung, until  # noqa: E402
 
 ROUNDS = int(os.environ.get("RUNG_STEPS", "3"))
 
@@ -260,9 +260,42 @@ class Refused(KafkaTest):
         a = self.node()
         self.check(a.put("/v1/boards/race", {}), 201)
         self.brokers.client().delete_records(self.topic, before=1)
-        self.fails(words=("the log begins at 2, but 1 is needed",))
+        self.fails(words=("the log begins at 2, but 1 is needed", "rung join"))
         self.check(a.put("/v1/boards/more", {}), 201)  # who has read them goes on
         self.assertEqual(a.stop(), 0)
+
+    def test_an_empty_folder_begins_with_a_peers_snapshot(self):
+        a = self.node("--snapshot-every", "off")
+        self.check(a.put("/v1/boards/race", {}), 201)
+        for i in range(50):
+            self.check(self.submit(a, f"p{i}"), 200)
+        until(lambda: a.get("/v1/snapshot").status == 200, "the snapshot")
+        seq = int(a.get("/v1/snapshot").headers["rung-seq"])
+        self.check(self.submit(a, "later"), 200)
+        self.brokers.client().delete_records(self.topic, before=seq)
+        url = "http://%s:%d" % a.http
+        self.fails(words=(f"the log begins at {seq + 1}, but 1 is needed", "rung join"))
+        b = self.node("--peers", f"http://127.0.0.1:1,{url}")
+        self.check_equal(a, b)
+        self.assertIn("http://127.0.0.1:1", b.log)
+        self.assertTrue((b.data / f"snapshot-{seq:020}.snap").exists())
+        self.check(self.submit(b, "p7"), 200)
+        self.check_equal(a, b)
+        # By hand, and again: a folder that has a snapshot asks nobody.
+        c = self.node(start=False)
+        self.assertEqual(rung("join", url, "--data", c.data).returncode, 0)
+        c.start()
+        self.check_equal(a, b, c)
+        self.assertEqual((a.stop(), b.stop(), c.stop()), (0, 0, 0))
+        b.start()
+        self.assertNotIn("127.0.0.1:1", b.log)
+        # A peer of another topic is refused, and an empty log needs none.
+        self.topic += "-other"
+        d = self.node()
+        self.check(d.put("/v1/boards/race", {}), 201)
+        e = self.node("--peers", "http://%s:%d" % b.http)
+        self.assertIn("has another log", e.log)
+        self.check_equal(d, e)
 
     def test_a_topic_that_was_created_again(self):
         a = self.node()
