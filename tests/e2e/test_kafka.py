@@ -4,6 +4,7 @@
 """Servers that share a log on Kafka: writes to any of them reach all, nothing acknowledged is lost when servers or the broker are
 killed, an id sent to several counts once, and what does not belong into the log stops them."""
 import http.client
+import itertools
 import os
 import pathlib
 import subprocess
@@ -55,13 +56,13 @@ class KafkaTest(ServerTest):
 
 
 class Writer(threading.Thread):
-    """Submits to servers in turn, again with the same id until it is acknowledged."""
+    """Submits to servers in turn, again with the same id until it is acknowledged; `count` times, or until told to stop."""
 
     def __init__(self, servers, number, count):
         super().__init__()
         self.servers, self.player, self.count = servers, f"p{number}", count
         self.acked, self.repeated, self.codes, self.failure = 0, 0, set(), None
-        self.ended = threading.Event()
+        self.ended, self.stop = threading.Event(), False
 
     def one(self, id_, at):
         server = self.servers[at % len(self.servers)]
@@ -78,7 +79,9 @@ class Writer(threading.Thread):
 
     def run(self):
         try:
-            for i in range(self.count):
+            for i in itertools.count():
+                if self.stop or i == self.count:
+                    break
                 at = i
                 while not self.one(f"{self.player}-{i}", at):
                     self.repeated += 1
