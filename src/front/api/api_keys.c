@@ -196,9 +196,10 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
         return st;
     if (rung_access_is_open(k->call->api->service.access) &&
         (key->role != RUNG_ROLE_ADMIN || key->pattern_count || key->expires_ms))
-        return RUNG_FAIL_FIELD(&k->err, RUNG_EREFUSED, "role",
-                               "the first key has to be an admin's, for all boards and without an "
-                               "end, or nobody could make another");
+        return RUNG_FAIL_FIELD(
+            &k->err, RUNG_EREFUSED, "role",
+            "the first key must be an admin's, for all boards and without an expiry, "
+            "or nobody could create another");
     return RUNG_OK;
 }
 

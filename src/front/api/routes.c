@@ -44,15 +44,14 @@ static const char *const SPREADS[] = {"width", "count", NULL};
         .has_default = true, .otherwise = (default_), .doc = (text)                                \
     }
 #define LIMIT  NUMBER("limit", 1, 1000, 10, "How many entries.")
-#define OFFSET NUMBER("offset", 0, UINT32_MAX, 0, "How many to leave out at the beginning.")
+#define OFFSET NUMBER("offset", 0, UINT32_MAX, 0, "How many entries to skip.")
 #define AROUND                                                                                     \
-    NUMBER("around", 0, 100, 5,                                                                    \
-           "How many above and below; where one side ends the other is longer.")
+    NUMBER("around", 0, 100, 5, "How many above and below; near an end, more on the other side.")
 #define AROUND_SCORE NUMBER("around", 0, 100, 5, "How many above and below.")
 #define FOLLOW                                                                                     \
     {                                                                                              \
         .name = "follow", .type = RUNG_PARAM_FLAG, .has_default = true,                            \
-        .doc = "One way only: the other one's list stays as it is."                                \
+        .doc = "One way only: the friend's own list does not change."                              \
     }
 #define MIN_SEQ                                                                                    \
     PARAM("min_seq", COUNT, 0, INT64_MAX,                                                          \
@@ -68,22 +67,21 @@ static const char *const SPREADS[] = {"width", "count", NULL};
           "One value of an attribute in the board's `scopes`.")
 #define WINDOW                                                                                     \
     PARAM("window", TEXT, 1, RUNG_NAME_MAX,                                                        \
-          "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; when left out "       \
-          "`all`, or else the longest the board has, or its first season."),                       \
+          "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name. Default: `all`, "     \
+          "or else the board's longest window, or its first season."),                             \
         PARAM("window_id", TEXT, 1, RUNG_NAME_MAX,                                                 \
-              "Which window of that kind: `2026-W46`, `2026-11-15`, ...; the current one when "    \
-              "left out."),                                                                        \
+              "Which window of that kind: `2026-W46`, `2026-11-15`, ... Default: the current "     \
+              "one."),                                                                             \
         PARAM("on", TEXT, 1, 13,                                                                   \
               "Instead of `window_id`: a local date inside the wanted window, `2026-11-15` or "    \
               "`2026-11-15T14`.")
-#define RANK                                                                                       \
-    CHOICE("rank", rung_rank_words, "How places are counted; the board's own style when left out.")
+#define RANK        CHOICE("rank", rung_rank_words, "How ranks count ties. Default: the board's style.")
 #define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ
 #define TEAM_RANKED WINDOW, RANK, MIN_SEQ
 
 #define SINCE                                                                                      \
     PARAM("since", COUNT, 0, INT64_MAX,                                                            \
-          "Go on after this id, as with the header Last-Event-ID, which comes first.")
+          "Continue after this id. The header Last-Event-ID takes precedence.")
 #define ABOUT(word, text) PARAM((word), TEXT, 1, RUNG_NAME_MAX, (text))
 
 /* ---- routes ---- */
@@ -102,34 +100,33 @@ const rung_route rung_routes[] = {
      .doc = "Definitions of the boards that the key may see, in no particular order. Follow `next` "
             "until it is null.",
      PARAMS(NUMBER("limit", 1, 1000, 100, "How many boards."),
-            PARAM("cursor", COUNT, 0, UINT32_MAX, "`next` of the page before."), MIN_SEQ),
+            PARAM("cursor", COUNT, 0, UINT32_MAX, "`next` of the previous page."), MIN_SEQ),
      .flags = RUNG_IS_LIST, ANSWER(rung_board_list_schema, "A page of boards."),
      .handle = rung_api_list_boards},
     {ROUTE(PUT, "/v1/boards/{board}", "putBoard", "Boards", ADMIN, "Create or change a board"),
      .doc =
-         "The body is the whole definition: what is left out has its default, also when the board "
+         "The body is the whole definition: omitted fields get their defaults, also if the board "
          "exists. Score type, order, columns, update and tie of an existing board cannot change.",
      PARAMS(BOARD), JSON_BODY(rung_board_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {{200, RUNG_TYPE_JSON, &rung_board_schema,
-                  "The board was there, and is as defined now."},
+                  "The board existed and is now as defined."},
                  {201, RUNG_TYPE_JSON, &rung_board_schema, "The board is new."}},
      .handle = rung_api_put_board},
     {ROUTE(GET, "/v1/boards/{board}", "getBoard", "Boards", READ, "Read a definition"),
-     .doc = "Every field, also those that have their default.", PARAMS(BOARD, MIN_SEQ),
-     .flags = RUNG_MAY_MISS, ANSWER(rung_board_schema, "The definition."),
-     .handle = rung_api_get_board},
+     .doc = "Every field, including defaults.", PARAMS(BOARD, MIN_SEQ), .flags = RUNG_MAY_MISS,
+     ANSWER(rung_board_schema, "The definition."), .handle = rung_api_get_board},
     {ROUTE(DELETE, "/v1/boards/{board}", "deleteBoard", "Boards", ADMIN, "Delete a board"),
      .doc = "With all its entries and windows. The archive keeps what it has.", PARAMS(BOARD),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS, ANSWER(rung_change_schema, "It is gone."),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS, ANSWER(rung_change_schema, "It is deleted."),
      .handle = rung_api_delete_board},
 
     {ROUTE(POST, "/v1/boards/{board}/scores", "submitScore", "Scores", SERVER, "Submit a score"),
      .doc = "Durable when answered. One submission changes all of the board's windows, scopes and "
-            "teams together, or nothing.",
+            "teams atomically.",
      PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
-     ANSWER(rung_outcome_schema, "What became of it."), .handle = rung_api_submit},
+     ANSWER(rung_outcome_schema, "Its outcome."), .handle = rung_api_submit},
     {ROUTE(POST, "/v1/scores", "submitScores", "Scores", SERVER, "Submit many scores"),
      .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
             "`application/x-ndjson`: one submission a line. Each has its own result, in order: a "
@@ -143,7 +140,7 @@ const rung_route rung_routes[] = {
      .doc = "Entries from `offset` on, best first, at any depth.",
      PARAMS(BOARD, RANKED, LIMIT, OFFSET), .flags = RUNG_MAY_MISS,
      .results = {{200, RUNG_TYPE_JSON, &rung_top_schema, "A page."},
-                 {304, NULL, NULL, "Nothing changed since the ETag sent along."}},
+                 {304, NULL, NULL, "Not changed since the given ETag."}},
      .handle = rung_api_top},
     {ROUTE(GET, "/v1/boards/{board}/players/{player}", "getEntry", "Rankings", READ,
            "A player and neighbours"),
@@ -159,46 +156,44 @@ const rung_route rung_routes[] = {
              .required = true,
              .min = 1,
              .max = 1000,
-             .doc = "Ids with commas between; a comma inside an id is sent as %2C."}),
+             .doc = "Ids separated by commas; a comma inside an id is sent as %2C."}),
      .flags = RUNG_MAY_MISS, ANSWER(rung_players_schema, "Their entries."),
      .handle = rung_api_players},
     {ROUTE(GET, "/v1/boards/{board}/friends/{player}", "getFriendRanking", "Rankings", READ,
            "A player among friends"),
-     .doc =
-         "The player and those the player follows, ranked among themselves. Who follows whom is "
-         "not public: this needs a key, or the player's own token, also where the board is public.",
+     .doc = "The player and those they follow, ranked among themselves. Who follows whom is not "
+            "public: this needs a key or the player's own token, even if the board is public.",
      PARAMS(BOARD, PLAYER, RANKED, NUMBER("limit", 1, 1000, 100, "How many entries."), OFFSET),
      .flags = RUNG_MAY_MISS | RUNG_NEEDS_KEY, ANSWER(rung_friend_ranking_schema, "The ranking."),
      .handle = rung_api_friend_ranking},
     {ROUTE(GET, "/v1/boards/{board}/at-score/{score}", "getAtScore", "Rankings", READ,
            "The rank a score would have"),
-     .doc = "Where a player not ranked yet would stand with this score, and who is near.",
-     PARAMS(
-         BOARD,
-         {.name = "score",
-          .type = RUNG_PARAM_SCORE,
-          .in_path = true,
-          .required = true,
-          .min = 1,
-          .max = 64,
-          .doc = "A score, exact in the board's type."},
-         RANKED, AROUND_SCORE,
-         PARAM("columns", SCORES, 1, RUNG_COLUMNS_MAX - 1,
-               "The further columns in the board's order, with commas between; 0 when left out.")),
+     .doc = "The rank that a new player would get with this score, and the neighbours.",
+     PARAMS(BOARD,
+            {.name = "score",
+             .type = RUNG_PARAM_SCORE,
+             .in_path = true,
+             .required = true,
+             .min = 1,
+             .max = 64,
+             .doc = "A score, exact in the board's type."},
+            RANKED, AROUND_SCORE,
+            PARAM("columns", SCORES, 1, RUNG_COLUMNS_MAX - 1,
+                  "The further columns in the board's order, separated by commas. Default: 0.")),
      .flags = RUNG_MAY_MISS, ANSWER(rung_at_score_schema, "The place."),
      .handle = rung_api_at_score},
     {ROUTE(GET, "/v1/boards/{board}/target", "getTarget", "Rankings", READ, "The score it takes"),
      .doc =
-         "For a `rank`, or to be among the best so many percent (`top_percent`): one of the two.",
+         "For a `rank`, or for a place among the best `top_percent` percent. Give one of the two.",
      PARAMS(BOARD, WINDOW, SCOPE, MIN_SEQ, PARAM("rank", COUNT, 1, UINT32_MAX, "The rank wanted."),
-            PARAM("top_percent", REAL, 0, 100, "Or instead: to be among the best so many percent."),
+            PARAM("top_percent", REAL, 0, 100,
+                  "Instead of `rank`: the percentage of best entries to be among."),
             CHOICE("rank_style", rung_rank_words,
-                   "How places are counted (`rank` of other questions); the board's own style when "
-                   "left out.")),
+                   "How ranks count ties (`rank` of other queries). Default: the board's style.")),
      .flags = RUNG_MAY_MISS, ANSWER(rung_target_schema, "The score."), .handle = rung_api_target},
     {ROUTE(GET, "/v1/boards/{board}/count", "getCount", "Rankings", READ,
            "How many have a score in a range"),
-     .doc = "Both ends count; what is left out has no end.",
+     .doc = "Both ends are included; an omitted one is open.",
      PARAMS(BOARD, RANKED, PARAM("min", SCORE, 1, 64, "The smallest score counted."),
             PARAM("max", SCORE, 1, 64, "The largest score counted.")),
      .flags = RUNG_MAY_MISS, ANSWER(rung_count_schema, "The number."), .handle = rung_api_count},
@@ -215,8 +210,8 @@ const rung_route rung_routes[] = {
      .handle = rung_api_distribution},
     {ROUTE(GET, "/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "Rankings", READ,
            "The values of a scope"),
-     .doc = "Each value of the attribute with its number of entries, the largest first: of a "
-            "window in memory.",
+     .doc = "Each value of the attribute with its number of entries, the largest first. Only for "
+            "windows in memory.",
      PARAMS(BOARD, IN_PATH("attribute", "An attribute in the board's `scopes`."), WINDOW, MIN_SEQ,
             NUMBER("limit", 1, 1000, 20, "How many values.")),
      .flags = RUNG_MAY_MISS, ANSWER(rung_scope_list_schema, "The values."),
@@ -231,36 +226,37 @@ const rung_route rung_routes[] = {
      .handle = rung_api_team},
     {ROUTE(GET, "/v1/boards/{board}/windows", "listWindows", "Boards", READ,
            "Open and closed windows"),
-     .doc = "Of memory and archive, the last to end first.",
+     .doc = "From memory and archive, the latest end first.",
      PARAMS(
          BOARD, CHOICE("kind", rung_window_words, "Only windows of this kind."),
-         NUMBER("limit", 1, 1000, 100, "How many windows, give or take those that end together."),
-         TIME("before", "Only windows that end before; `next` of the page before."), MIN_SEQ),
+         NUMBER("limit", 1, 1000, 100, "How many windows; those that end together stay together."),
+         TIME("before", "Only windows that end before this time; `next` of the previous page."),
+         MIN_SEQ),
      .flags = RUNG_MAY_MISS, ANSWER(rung_window_list_schema, "Windows."),
      .handle = rung_api_windows},
     {ROUTE(DELETE, "/v1/boards/{board}/players/{player}", "removeEntry", "Scores", SERVER,
            "Remove an entry"),
-     .doc = "From every window of the board, those in the archive included.", PARAMS(BOARD, PLAYER),
+     .doc = "From every window of the board, including archived ones.", PARAMS(BOARD, PLAYER),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
-     ANSWER(rung_change_schema, "It is gone; `changed` is false when there was none in memory."),
+     ANSWER(rung_change_schema, "It is removed; `changed` is false if there was none in memory."),
      .handle = rung_api_remove_entry},
 
     {ROUTE(PUT, "/v1/players/{player}", "putPlayer", "Players", SERVER, "Set a profile"),
-     .doc = "The whole profile, replacing the old one. A player whose attribute changes moves in "
-            "every ranking by it.",
+     .doc = "The whole profile, replacing the old one. Changed attributes move the player between "
+            "scopes and teams.",
      PARAMS(PLAYER), JSON_BODY(rung_profile_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "It is set."),
      .handle = rung_api_put_player},
     {ROUTE(GET, "/v1/players/{player}", "getPlayer", "Players", READ, "Read a player"),
-     .doc = "Profile, ban, number of friends. A key limited to boards sees of the profile what "
-            "those boards show: name, avatar, country and the attributes they rank by.",
+     .doc = "Profile, ban, number of friends. A key limited to boards sees only what those boards "
+            "show: name, avatar, country and the attributes they rank by.",
      PARAMS(PLAYER, MIN_SEQ), .flags = RUNG_MAY_MISS, ANSWER(rung_player_schema, "The player."),
      .handle = rung_api_get_player},
     {ROUTE(DELETE, "/v1/players/{player}", "erasePlayer", "Players", ADMIN, "Erase a player"),
      .doc =
          "Entries on all boards, profile, friendships, ban and name, in memory and in the archive.",
      PARAMS(PLAYER), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
-     ANSWER(rung_change_schema, "The player is gone."), .handle = rung_api_erase_player},
+     ANSWER(rung_change_schema, "The player is erased."), .handle = rung_api_erase_player},
     {ROUTE(GET, "/v1/players/{player}/history", "getHistory", "Players", READ,
            "Rank and score over time"),
      .doc = "From the archive: at the ends of windows, and once a day.",
@@ -275,29 +271,30 @@ const rung_route rung_routes[] = {
             NUMBER("limit", 1, 1000, 100, "How many points."), RANK),
      .flags = RUNG_MAY_MISS, ANSWER(rung_history_schema, "Points."), .handle = rung_api_history},
     {ROUTE(GET, "/v1/players/{player}/submissions", "getSubmissions", "Players", SERVER,
-           "What a player sent, and what became of it"),
-     .doc = "From the archive, newest first: every submission that reached the log, also those "
-            "that a rule refused. What was malformed never did. Follow `next` until it is null.",
+           "A player's submissions and their outcomes"),
+     .doc =
+         "From the archive, newest first: every submission that was logged, including those that "
+         "a rule refused, but not malformed ones. Follow `next` until it is null.",
      PARAMS(PLAYER,
             PARAM("board", NAME, 1, RUNG_NAME_MAX,
-                  "Only those for this board. A key limited to boards has to name one."),
+                  "Only those for this board. Required with a key limited to boards."),
             TIME("from", "From this time on."), TIME("to", "Before this time."),
             NUMBER("limit", 1, 1000, 100, "How many submissions."),
-            PARAM("before", TEXT, 1, 48, "`next` of the page before.")),
+            PARAM("before", TEXT, 1, 48, "`next` of the previous page.")),
      ANSWER(rung_sent_list_schema, "A page."), .handle = rung_api_submissions},
     {ROUTE(GET, "/v1/players/{player}/friends", "getFriends", "Players", READ,
            "Whom a player follows"),
-     .doc = "Ids, by the number a player has in memory: mostly the order in which players became "
-            "known, but the number of an erased player is given out again.",
+     .doc =
+         "Ids in the order of internal player numbers: mostly the order of first appearance, but "
+         "numbers of erased players are reused.",
      PARAMS(PLAYER, NUMBER("limit", 1, RUNG_FRIENDS_MAX, 1000, "How many."), OFFSET, MIN_SEQ),
      .flags = RUNG_MAY_MISS, ANSWER(rung_friends_schema, "A page."),
      .handle = rung_api_get_friends},
     {ROUTE(PUT, "/v1/players/{player}/friends", "putFriends", "Players", SERVER,
            "Replace a list of friends"),
-     .doc = "The list becomes exactly this one; both ways, unless `follow=true`.",
-     PARAMS(PLAYER, FOLLOW), JSON_BODY(rung_friend_list_schema, 4 << 20),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "It is replaced."),
-     .handle = rung_api_put_friends},
+     .doc = "Replaces the whole list; both ways, unless `follow=true`.", PARAMS(PLAYER, FOLLOW),
+     JSON_BODY(rung_friend_list_schema, 4 << 20), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     ANSWER(rung_change_schema, "It is replaced."), .handle = rung_api_put_friends},
     {ROUTE(PUT, "/v1/players/{player}/friends/{friend}", "putFriend", "Players", SERVER,
            "Make friends"),
      .doc = "Both ways, unless `follow=true`.", PARAMS(PLAYER, FRIEND, FOLLOW),
@@ -307,23 +304,23 @@ const rung_route rung_routes[] = {
            "End a friendship"),
      .doc = "Both ways, unless `follow=true`.", PARAMS(PLAYER, FRIEND, FOLLOW),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
-     ANSWER(rung_change_schema, "They are friends no longer."), .handle = rung_api_remove_friend},
+     ANSWER(rung_change_schema, "They are no longer friends."), .handle = rung_api_remove_friend},
     {ROUTE(POST, "/v1/players/{player}/ban", "banPlayer", "Players", ADMIN, "Ban a player"),
-     .doc = "Hidden everywhere at once, and scores are refused, until the ban is lifted.",
+     .doc = "Hides the player everywhere and refuses their scores until the ban is lifted.",
      PARAMS(PLAYER), .body_kind = RUNG_BODY_OPTIONAL, .body = &rung_ban_schema, .body_max = 4 << 10,
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "The player is banned."),
      .handle = rung_api_ban},
     {ROUTE(DELETE, "/v1/players/{player}/ban", "unbanPlayer", "Players", ADMIN, "Lift a ban"),
-     .doc = "Every entry is back exactly where it was.", PARAMS(PLAYER),
+     .doc = "Restores every entry exactly as it was.", PARAMS(PLAYER),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      ANSWER(rung_change_schema, "The player is not banned."), .handle = rung_api_unban},
 
     {ROUTE(GET, "/v1/boards/{board}/live", "watchBoard", "Live", READ, "Watch a ranking"),
-     .doc = "A stream that does not end: a full state, then what changes, at most ten times a "
-            "second. WebSocket on upgrade. See docs/live.md.",
+     .doc = "An endless stream: the full ranking, then changes, at most ten times per second. "
+            "WebSocket on upgrade. See docs/live.md.",
      PARAMS(BOARD, WINDOW, SCOPE, RANK,
             NUMBER("limit", 1, 200, 10, "How many entries; of the top at most 100."),
-            ABOUT("player", "Watch this player and the neighbours instead of the top."),
+            ABOUT("player", "Watch this player and their neighbours instead of the top."),
             NUMBER("around", 0, 50, 5, "With `player`: how many above and below."),
             ABOUT("friends", "Watch this player and those they follow instead of the top."), SINCE),
      .flags = RUNG_MAY_MISS | RUNG_IS_STREAM,
@@ -331,39 +328,40 @@ const rung_route rung_routes[] = {
      .handle = rung_api_board_live},
     {ROUTE(GET, "/v1/players/{player}/live", "watchPlayer", "Live", READ,
            "Watch a player on every board"),
-     .doc = "A stream that does not end: the player's ranks on the boards that the key may see, "
-            "then each change, who passed them and whom they passed. WebSocket on upgrade. See "
+     .doc = "An endless stream: the player's ranks on the boards that the key may see, then each "
+            "change, with who passed them and whom they passed. WebSocket on upgrade. See "
             "docs/live.md.",
-     PARAMS(PLAYER,
-            PARAM("window", TEXT, 1, RUNG_NAME_MAX,
-                  "Which window of each board; its first when left out."),
-            SINCE),
+     PARAMS(
+         PLAYER,
+         PARAM("window", TEXT, 1, RUNG_NAME_MAX, "Which window of each board. Default: its first."),
+         SINCE),
      .flags = RUNG_IS_STREAM, .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_player_live},
 
     {ROUTE(GET, "/v1/keys", "listKeys", "Keys", ADMIN, "List keys"),
-     .doc = "Without their secrets, which nobody has.", ANSWER(rung_key_list_schema, "All keys."),
-     .handle = rung_api_list_keys},
-    {ROUTE(POST, "/v1/keys", "createKey", "Keys", ADMIN, "Make a key"),
-     .doc = "Durable and in force when answered; the key is shown this once. Where there is none "
-            "yet, the first has to be an admin's for all boards: from then on every request needs "
-            "one. Keys that verify players' tokens are made with `rung keys`.",
+     .doc = "Without secrets: the server stores only hashes.",
+     ANSWER(rung_key_list_schema, "All keys."), .handle = rung_api_list_keys},
+    {ROUTE(POST, "/v1/keys", "createKey", "Keys", ADMIN, "Create a key"),
+     .doc = "Durable and in force when answered; the key is shown only once. The first key must be "
+            "an admin's for all boards: from then on every request needs a key. Keys that verify "
+            "players' tokens are created with `rung keys`.",
      JSON_BODY(rung_new_key_schema, 16 << 10), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {{201, RUNG_TYPE_JSON, &rung_key_made_schema, "The key."}},
      .handle = rung_api_create_key},
     {ROUTE(DELETE, "/v1/keys/{key}", "revokeKey", "Keys", ADMIN, "Revoke a key"),
-     .doc = "Refused from the next request on, also on open connections; it stays in the list. It "
-            "cannot be taken back.",
+     .doc =
+         "Refused from the next request on, also on open connections. The key stays in the list. "
+         "This cannot be undone.",
      PARAMS(IN_PATH("key", "The key's id.")),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
-     ANSWER(rung_key_schema, "It is revoked, now or since before."), .handle = rung_api_revoke_key},
+     ANSWER(rung_key_schema, "It is revoked, now or earlier."), .handle = rung_api_revoke_key},
 
     {ROUTE(POST, "/v1/snapshot", "takeSnapshot", "Operations", ADMIN, "Begin a snapshot"),
-     .doc = "It is written beside the server's work; `rung_snapshots_total` of the metrics counts "
-            "those that are complete. `changed` is false when nothing has happened since the last. "
-            "409 while one is under way, or before the archive has caught up.",
+     .doc = "The server writes it in the background; the metric `rung_snapshots_total` counts "
+            "completed ones. `changed` is false if nothing happened since the last. 409 while one "
+            "is being written, or before the archive has caught up.",
      .flags = RUNG_IS_CHANGE | RUNG_MAY_CONFLICT | RUNG_MAY_REFUSE,
-     .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or need not."}},
+     .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or none is needed."}},
      .handle = rung_api_snapshot},
     {ROUTE(GET, "/v1/snapshot", "getSnapshot", "Operations", ADMIN, "Download the newest snapshot"),
      .doc = "The file as it is on the disk, with everything that the server knows at the sequence "
@@ -379,19 +377,19 @@ const rung_route rung_routes[] = {
      .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
      ANSWER(rung_clock_schema, "The time."), .handle = rung_api_clock},
     {ROUTE(POST, "/v1/clock", "acceptClock", "Operations", ADMIN, "Confirm the wall clock"),
-     .doc = "After a jump ahead that was right. Windows that are over by then close, and log time "
-            "never runs back. Nothing happens when the clock is followed already.",
+     .doc = "After a correct jump ahead. Windows that have ended by then close, and log time never "
+            "runs back. No effect if the server follows the clock already.",
      JSON_BODY(rung_accept_clock_schema, 1 << 10), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      ANSWER(rung_clock_schema, "The time from now on."), .handle = rung_api_accept_clock},
     {ROUTE(GET, "/healthz", "getHealth", "Operations", NONE, "Is the process alive?"),
      .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      ANSWER(rung_health_schema, "It is."), .handle = rung_api_health},
-    {ROUTE(GET, "/readyz", "getReady", "Operations", NONE, "Does it answer?"),
-     .doc = "503 until recovery is complete. `warnings` names what an operator should look at.",
+    {ROUTE(GET, "/readyz", "getReady", "Operations", NONE, "Is the server ready?"),
+     .doc = "503 until recovery is complete. `warnings` lists problems for the operator.",
      .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY, ANSWER(rung_ready_schema, "It does."),
      .handle = rung_api_ready},
     {ROUTE(GET, "/metrics", "getMetrics", "Operations", READ, "Metrics"),
-     .doc = "In the text format of Prometheus. A key limited to boards sees the numbers of those.",
+     .doc = "In the Prometheus text format. A key limited to boards sees only their numbers.",
      .flags = RUNG_IS_OPEN_EARLY,
      .results = {{200, "text/plain; version=0.0.4; charset=utf-8", NULL, "Metrics."}},
      .handle = rung_api_metrics},

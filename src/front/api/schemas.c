@@ -56,25 +56,25 @@ static const rung_field score_fields[SCORE_FIELDS] = {
                       .len_max = RUNG_NAME_MAX, .format = "plain", .doc = "Who scored.",
                       .example = "\"ada\""},
     [SCORE_SCORE] = {RUNG_NAMED("score"), SCORE,
-                     .doc = "The score, exact in the board's type; as a string where a sender's "
-                            "numbers are not. Left out on `count` boards, where it says nothing.",
+                     .doc = "The score, exact in the board's type; send a string if the client's "
+                            "numbers are not exact. Omitted on `count` boards.",
                      .example = "4200"},
     [SCORE_DELTA] = {RUNG_NAMED("delta"), SCORE,
-                     .doc = "Instead of `score`: what to add to the one that stands.",
+                     .doc = "Instead of `score`: what to add to the current score.",
                      .example = "50"},
     [SCORE_COLUMNS] = {RUNG_NAMED("columns"), .types = RUNG_FIELD_OBJECT, .nested = &columns_schema,
                        .doc = "All further columns of the board, by name."},
     [SCORE_AT] = {RUNG_NAMED("at"), .types = RUNG_FIELD_TIME | RUNG_FIELD_INTEGER,
-                  .doc = "When it was scored: RFC 3339, or Unix milliseconds. Now, when left out.",
+                  .doc = "When it was scored: RFC 3339, or Unix milliseconds. Default: now.",
                   .example = "\"2026-11-15T14:00:00Z\""},
     [SCORE_ID] =
         {RUNG_NAMED("id"), STRING, .len_min = 1, .len_max = RUNG_EVENT_ID_MAX, .format = "plain",
          .doc =
-             "A name for this submission: sent again it changes nothing and is answered as before.",
+             "Identifies this submission: a repetition changes nothing and gets the first answer.",
          .example = "\"0193259e-7c1d-7a53-8f0e-1f2d3c4b5a69\""},
     [SCORE_META] = {RUNG_NAMED("meta"), .types = RUNG_FIELD_ANY,
-                    .doc = "Anything, up to 4096 bytes as JSON, of a string without its quotes; "
-                           "kept in the log and the archive.",
+                    .doc = "Any JSON of up to 4096 bytes (a string: without its quotes); stored in "
+                           "the log and the archive.",
                     .example = "{\"level\":3}"},
     [SCORE_BOARD] = {RUNG_NAMED("board"), STRING, .required = true, .len_min = 1,
                      .len_max = RUNG_NAME_MAX, .doc = "The board it is for.",
@@ -94,14 +94,14 @@ static const rung_field profile_fields[PROFILE_FIELDS] = {
     [PROFILE_NAME] = {RUNG_NAMED("name"), ATTRIBUTE, .doc = "The name shown.",
                       .example = "\"Ada\""},
     [PROFILE_AVATAR] = {RUNG_NAMED("avatar"), ATTRIBUTE, .doc = "The address of a picture."},
-    [PROFILE_COUNTRY] = {RUNG_NAMED("country"), ATTRIBUTE, .doc = "By custom ISO 3166-1 alpha-2.",
-                         .example = "\"FI\""},
-    [PROFILE_GUILD] = {RUNG_NAMED("guild"), ATTRIBUTE, .doc = "A team, by custom."},
+    [PROFILE_COUNTRY] = {RUNG_NAMED("country"), ATTRIBUTE,
+                         .doc = "By convention ISO 3166-1 alpha-2.", .example = "\"FI\""},
+    [PROFILE_GUILD] = {RUNG_NAMED("guild"), ATTRIBUTE, .doc = "By convention a team."},
 };
 const rung_schema rung_profile_schema = {
     .name = "Profile",
-    .doc = "A player's attributes: any names (1 to 64 of `a-z A-Z 0-9 _ . -`), any text. A profile "
-           "is always whole: what is left out is gone.",
+    .doc = "A player's attributes: any names (1 to 64 of `a-z A-Z 0-9 _ . -`), any text. Replaces "
+           "the whole profile: omitted attributes are removed.",
     .fields = profile_fields,
     .count = PROFILE_FIELDS,
     .others = &any_text,
@@ -118,30 +118,30 @@ SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.",
        [BAN_REASON] = {RUNG_NAMED("reason"), STRING, .len_max = RUNG_REASON_MAX,
                        .doc = "Kept in the log and the audit trail.", .example = "\"speed hack\""});
 
-SCHEMA(rung_accept_clock_schema, "ClockConfirmation", "An operator's word on the wall clock.",
+SCHEMA(rung_accept_clock_schema, "ClockConfirmation",
+       "An operator's confirmation of the wall clock.",
        [CLOCK_ACCEPT] = {RUNG_NAMED("accept"), FLAG, .required = true, .example = "true",
                          .doc = "`true`: the wall clock is right, follow it from now on. Log time "
                                 "never runs back, so this cannot be undone."});
 
 static const char *const key_roles[] = {"read", "server", "admin", NULL};
 SCHEMA(
-    rung_new_key_schema, "NewKey", "A key to be made.",
+    rung_new_key_schema, "NewKey", "A key to create.",
     [KEY_ROLE] = {RUNG_NAMED("role"), STRING, .required = true, .values = key_roles,
-                  .doc = "`read` asks, `server` also submits and keeps players, `admin` also "
-                         "defines, bans and makes keys.",
+                  .doc = "`read` may query, `server` may also submit and edit players, `admin` may "
+                         "also define boards, ban and create keys.",
                   .example = "\"server\""},
     [KEY_BOARDS] = {RUNG_NAMED("boards"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,
                     .items_max = RUNG_KEY_PATTERNS_MAX, .item_len_max = RUNG_NAME_MAX,
-                    .doc = "Boards it is for: `*` stands for any characters, `?` for one. All of "
-                           "them when left out or empty.",
+                    .doc = "Boards it is for: `*` matches any characters, `?` one. Default and "
+                           "empty: all boards.",
                     .example = "[\"race-*\"]"},
     [KEY_LABEL] = {RUNG_NAMED("label"), STRING, .len_max = RUNG_KEY_LABEL_MAX, .format = "plain",
                    .doc = "What it is for.", .example = "\"game servers\""},
-    [KEY_EXPIRES] = {RUNG_NAMED("expires"), TIME,
-                     .doc = "When it ends by itself; never when left out."},
+    [KEY_EXPIRES] = {RUNG_NAMED("expires"), TIME, .doc = "When it expires. Default: never."},
     [KEY_RATE] = {RUNG_NAMED("rate"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 1,
                   .max = UINT32_MAX,
-                  .doc = "Requests a second; as the server's configuration says when left out."});
+                  .doc = "Requests per second. Default: as configured for the server."});
 
 /* ---- answers ---- */
 
@@ -153,8 +153,7 @@ static const rung_field problem_fields[] = {
     ALWAYS("detail", STRING, "For people."),
     FIELD("field", STRING, "The field or parameter that is wrong."),
     FIELD("rule", STRING, "The board's rule that refused it: `max`, `banned`, `window`, ..."),
-    FIELD("retry_after", INTEGER,
-          "Of one submission of a batch: seconds after which to send it again."),
+    FIELD("retry_after", INTEGER, "In a batch: seconds after which to send the submission again."),
 };
 const rung_schema rung_problem_schema = {.name = "Problem",
                                          .doc = "Why a request failed (RFC 9457).",
@@ -186,17 +185,17 @@ static const rung_schema window_outcomes_schema = {
 
 static SCHEMA(next_schema, "Next", "The player just above.",
               ALWAYS("player", STRING_OR_NULL,
-                     "Who stands just above; null if erased since the first answer."),
+                     "The player just above; null if erased since the first answer."),
               ALWAYS("gap", SCORE,
-                     "How far it is: the difference of the scores; of whole numbers and decimals "
-                     "at most 2^63 - 1 units."));
+                     "The difference of the scores; for whole numbers and decimals at most 2^63 - "
+                     "1 units."));
 
-SCHEMA(rung_outcome_schema, "Outcome", "What became of a submission.",
+SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
        ALWAYS("player", STRING, "Who scored."),
        ALWAYS("score", SCORE, "The score that stands now."),
-       FIELD("columns", OBJECT(columns_schema), "Its further columns, where the board has some."),
+       FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
        ALWAYS("changed", FLAG, "Did any ranking change?"),
-       ALWAYS("duplicate", FLAG, "The id was seen before: this is the first answer."), RANK_BEFORE,
+       ALWAYS("duplicate", FLAG, "The id was used before: this is the first answer."), RANK_BEFORE,
        ALWAYS("rank", INTEGER, "In the board's rank style, in the first window reached."),
        ALWAYS("total", INTEGER, "Entries there."),
        ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."),
@@ -212,15 +211,15 @@ static const rung_schema line_problem_schema = {.name = "LineProblem",
                                                 .fields = problem_fields + 2,
                                                 .count = RUNG_COUNT_OF(problem_fields) - 2};
 
-SCHEMA(rung_batch_result_schema, "BatchResult", "What became of one submission of a batch.",
+SCHEMA(rung_batch_result_schema, "BatchResult", "The outcome of one submission of a batch.",
        ALWAYS("line", INTEGER, "Which submission, from 1."),
        FIELD("changed", FLAG, "Did any ranking change?"),
-       FIELD("duplicate", FLAG, "Only when true: the id was seen before."),
+       FIELD("duplicate", FLAG, "Present if true: the id was used before."),
        FIELD("score", SCORE, "The score that stands now."),
        FIELD("rank", INTEGER, "In the first window reached."),
        FIELD("total", INTEGER, "Entries there."), FIELD("seq", INTEGER, "The log position."),
        FIELD("error", OBJECT(line_problem_schema),
-             "Instead of all others but `line`: why it was refused."));
+             "Instead of all fields but `line`: why it was refused."));
 
 static SCHEMA(window_info_schema, "WindowInfo", "One window of a board.",
               ALWAYS("kind", WORDS(rung_window_words), "Its kind."),
@@ -229,25 +228,24 @@ static SCHEMA(window_info_schema, "WindowInfo", "One window of a board.",
               ALWAYS("ends", TIME_OR_NULL, "Null for `all`."),
               ALWAYS("closed", FLAG, "A closed window takes no more scores."),
               ALWAYS("total", INTEGER, "Entries."),
-              ALWAYS("source", ENUM("memory|archive"), "Where it is answered from."));
+              ALWAYS("source", ENUM("memory|archive"), "Where the answer comes from."));
 
 static const rung_schema attributes_schema = {
     .name = "Attributes", .doc = "Attributes by name.", .others = &any_text, .others_max = 9};
 
-static SCHEMA(row_schema, "Entry", "One entry of a ranking.",
-              ALWAYS("rank", INTEGER, "From 1, in the answer's rank style; among friends: theirs."),
-              FIELD("global_rank", INTEGER, "In lists of friends: the rank among all."),
-              ALWAYS("player", STRING, "The id."),
-              ALWAYS("name", STRING_OR_NULL, "From the profile; null where it has none."),
-              FIELD("avatar", STRING, "From the profile."),
-              FIELD("country", STRING, "From the profile."),
-              FIELD("attributes", OBJECT(attributes_schema),
-                    "Other attributes by which the board ranks (`scopes`, `teams`)."),
-              ALWAYS("score", SCORE, "The score."),
-              FIELD("columns", OBJECT(columns_schema),
-                    "Its further columns, where the board has some."),
-              FIELD("at", TIME, "The time that decides ties; not where ties go by player."),
-              ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."));
+static SCHEMA(
+    row_schema, "Entry", "One entry of a ranking.",
+    ALWAYS("rank", INTEGER, "From 1, in the answer's rank style; in lists of friends: among them."),
+    FIELD("global_rank", INTEGER, "In lists of friends: the rank among all."),
+    ALWAYS("player", STRING, "The id."),
+    ALWAYS("name", STRING_OR_NULL, "From the profile; null if it has none."),
+    FIELD("avatar", STRING, "From the profile."), FIELD("country", STRING, "From the profile."),
+    FIELD("attributes", OBJECT(attributes_schema),
+          "Other attributes by which the board ranks (`scopes`, `teams`)."),
+    ALWAYS("score", SCORE, "The score."),
+    FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
+    FIELD("at", TIME, "The time that decides ties; absent if ties go by player."),
+    ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."));
 
 static SCHEMA(team_row_schema, "TeamEntry", "One team.",
               ALWAYS("rank", INTEGER, "From 1, in the answer's rank style."),
@@ -263,9 +261,9 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
         ALWAYS("window_id", STRING, "Which one of its kind: `2026-W46`, `2026-11-15`, ..."),       \
         ALWAYS("starts", TIME_OR_NULL, "Null for all of time."),                                   \
         ALWAYS("ends", TIME_OR_NULL, "Null for all of time."),                                     \
-        ALWAYS("closed", FLAG, "Nothing is added any more."),                                      \
+        ALWAYS("closed", FLAG, "A closed window takes no more scores."),                           \
         ALWAYS("scope", STRING_OR_NULL, "`country:FI`; null: everybody."),                         \
-        ALWAYS("rank_style", WORDS(rung_rank_words), "How places are counted."),                   \
+        ALWAYS("rank_style", WORDS(rung_rank_words), "How ranks count ties."),                     \
         ALWAYS("total", INTEGER, "Entries of the ranking."), SEQ
 
 #define ROWS(field, text)      ALWAYS(field, ARRAY(row_schema), (text))
@@ -282,12 +280,12 @@ SCHEMA(rung_players_schema, "Players", "Several players at once.", HEAD,
        ALWAYS("missing", STRINGS, "Ids that are not ranked here."));
 
 SCHEMA(rung_friend_ranking_schema, "FriendRanking",
-       "A player and the friends, ranked among themselves.", HEAD,
+       "A player and their friends, ranked among themselves.", HEAD,
        ALWAYS("player", STRING, "Whose friends."),
-       ALWAYS("count", INTEGER, "Friends that are ranked, the player included."),
+       ALWAYS("count", INTEGER, "Ranked friends, including the player."),
        ROWS("entries", "Best first; `rank` counts among them, `global_rank` among all."));
 
-SCHEMA(rung_at_score_schema, "AtScore", "Where a score would stand.", HEAD,
+SCHEMA(rung_at_score_schema, "AtScore", "The rank a score would have.", HEAD,
        ALWAYS("score", SCORE, "The score asked about."),
        FIELD("columns", OBJECT(columns_schema), "Its further columns."),
        ALWAYS("rank", INTEGER, "The rank a new player would have with it, now."),
@@ -298,9 +296,9 @@ SCHEMA(rung_target_schema, "Target", "The score it takes.", HEAD,
        FIELD("rank", INTEGER, "As asked for."), FIELD("top_percent", NUMBER, "As asked for."),
        {RUNG_NAMED("score"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING | RUNG_FIELD_NULL,
         .required = true, .format = "number",
-        .doc = "The score of who holds that place; null: nobody does, any score is enough."},
+        .doc = "The score of the entry at that rank; null: there is none, any score suffices."},
        FIELD("columns", OBJECT(columns_schema), "Its further columns."),
-       ALWAYS("entry", OBJECT_OR_NULL(row_schema), "Who holds it."));
+       ALWAYS("entry", OBJECT_OR_NULL(row_schema), "The entry at that rank."));
 
 SCHEMA(rung_count_schema, "Count", "How many have a score in a range.", HEAD,
        ALWAYS("count", INTEGER, "Entries with a score in the range."));
@@ -308,11 +306,11 @@ SCHEMA(rung_count_schema, "Count", "How many have a score in a range.", HEAD,
 static SCHEMA(bucket_schema, "Bucket", "A part of a distribution.",
               ALWAYS("low", SCORE, "The smallest score."),
               ALWAYS("high", SCORE,
-                     "By width: the first score no longer in it, but for the last bucket; by "
-                     "count: the largest score."),
+                     "By width: the upper bound, exclusive except in the last bucket; by count: "
+                     "the largest score."),
               ALWAYS("count", INTEGER, "Entries."));
 static SCHEMA(quantile_schema, "Quantile", "A quantile, nearest rank.",
-              ALWAYS("top_percent", NUMBER, "The best so many percent ..."),
+              ALWAYS("top_percent", NUMBER, "This percentage of the best entries ..."),
               ALWAYS("score", SCORE, "... have this score or a better one."));
 SCHEMA(rung_distribution_schema, "Distribution", "How scores are spread.", HEAD,
        ALWAYS("by", ENUM("width|count"), "As asked for."),
@@ -322,11 +320,11 @@ SCHEMA(rung_distribution_schema, "Distribution", "How scores are spread.", HEAD,
 
 static SCHEMA(scope_size_schema, "ScopeValue", "A value of a scope.",
               ALWAYS("value", STRING,
-                     "The value; with the attribute it makes a `scope`: `country:FI`."),
-              ALWAYS("total", INTEGER, "Entries under it."));
+                     "The value; attribute and value form a `scope`: `country:FI`."),
+              ALWAYS("total", INTEGER, "Entries with this value."));
 SCHEMA(rung_scope_list_schema, "ScopeValues", "The values of a scope.", HEAD,
        ALWAYS("attribute", STRING, "As asked for."),
-       ALWAYS("value_count", INTEGER, "Values that have an entry, of the 65,536 known longest."),
+       ALWAYS("value_count", INTEGER, "Values with entries, among the first 65,536 known values."),
        ALWAYS("values", ARRAY(scope_size_schema), "The largest first."));
 
 SCHEMA(rung_team_list_schema, "TeamList", "A page of the team ranking.", HEAD,
@@ -338,7 +336,7 @@ SCHEMA(rung_team_schema, "Team", "A team among neighbours.", HEAD,
 
 SCHEMA(rung_window_list_schema, "WindowList", "Open and closed windows.",
        ALWAYS("board", STRING, "The board's id."),
-       ALWAYS("windows", ARRAY(window_info_schema), "The last to end first."),
+       ALWAYS("windows", ARRAY(window_info_schema), "The latest end first."),
        ALWAYS("next", TIME_OR_NULL, "The `before` of the next page; null at the end."), SEQ);
 
 SCHEMA(rung_change_schema, "Change", "A change is made.",
@@ -357,7 +355,7 @@ static SCHEMA(point_window_schema, "WindowName", "A window by kind and id.",
               ALWAYS("kind", WORDS(rung_window_words), "Its kind."),
               ALWAYS("id", STRING, "Its id."));
 static SCHEMA(point_schema, "HistoryPoint", "Where a player stood.", ALWAYS("at", TIME, "When."),
-              ALWAYS("taken", ENUM("window_end|daily"), "On what occasion."),
+              ALWAYS("taken", ENUM("window_end|daily"), "Why it was recorded."),
               ALWAYS("window", OBJECT(point_window_schema), "In which window."),
               ALWAYS("rank", INTEGER, "The rank at the time."),
               ALWAYS("total", INTEGER, "Entries at the time."),
@@ -365,25 +363,24 @@ static SCHEMA(point_schema, "HistoryPoint", "Where a player stood.", ALWAYS("at"
               FIELD("columns", OBJECT(columns_schema), "Its further columns."));
 SCHEMA(rung_history_schema, "History", "Rank and score over time.",
        ALWAYS("player", STRING, "The id."), ALWAYS("board", STRING, "The board's id."),
-       ALWAYS("rank_style", WORDS(rung_rank_words), "How places are counted."),
+       ALWAYS("rank_style", WORDS(rung_rank_words), "How ranks count ties."),
        ALWAYS("points", ARRAY(point_schema), "Oldest first."),
        ALWAYS("archived_seq", INTEGER, "How far the archive had come."), SEQ);
 
-static SCHEMA(sent_schema, "SentSubmission", "A submission and its outcome.",
-              ALWAYS("seq", INTEGER, "Its position in the log."),
-              ALWAYS("at", TIME,
-                     "When it was scored, as sent; when it came, if that was left out."),
-              ALWAYS("board", STRING, "The board it was for."),
-              FIELD("score", SCORE, "The score that was sent, unless it was a delta or none."),
-              FIELD("delta", SCORE, "Or what was to be added."),
-              FIELD("columns", OBJECT(columns_schema),
-                    "Its further columns, as long as there is the board, which names them."),
-              FIELD("id", STRING, "The name it was given."),
-              FIELD("meta", .types = RUNG_FIELD_ANY,
-                    "What came with it: an object or array as it was sent, all else as text."),
-              ALWAYS("outcome", ENUM("accepted|unchanged|duplicate|refused|unknown"),
-                     "What became of it; `unknown`: the archive was not told."),
-              FIELD("reason", STRING, "The `code` with which it was refused."));
+static SCHEMA(
+    sent_schema, "SentSubmission", "A submission and its outcome.",
+    ALWAYS("seq", INTEGER, "Its position in the log."),
+    ALWAYS("at", TIME, "When it was scored, as sent; by default when it arrived."),
+    ALWAYS("board", STRING, "The board it was for."),
+    FIELD("score", SCORE, "The score that was sent, if any."),
+    FIELD("delta", SCORE, "The delta that was sent, if any."),
+    FIELD("columns", OBJECT(columns_schema), "Its further columns, as long as the board exists."),
+    FIELD("id", STRING, "The id that was sent."),
+    FIELD("meta", .types = RUNG_FIELD_ANY,
+          "The `meta` that was sent: an object or array unchanged, anything else as text."),
+    ALWAYS("outcome", ENUM("accepted|unchanged|duplicate|refused|unknown"),
+           "Its outcome; `unknown`: the archive has no record of it."),
+    FIELD("reason", STRING, "The `code` with which it was refused."));
 SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.",
        ALWAYS("player", STRING, "The id."),
        ALWAYS("submissions", ARRAY(sent_schema), "Newest first, by `at`."),
@@ -392,34 +389,34 @@ SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.",
 
 #define KEY_INFO                                                                                   \
     ALWAYS("id", STRING,                                                                           \
-           "Names the key; no secret. Of the role `player-token`: the `kid` of its tokens."),      \
+           "The key's id, not secret. With the role `player-token`: the `kid` of its tokens."),    \
         ALWAYS("role", ENUM("read|server|admin|player-token"), "What it may do."),                 \
-        ALWAYS("state", ENUM("live|revoked|expired"), "Whether it still opens anything."),         \
+        ALWAYS("state", ENUM("live|revoked|expired"), "Whether it is in force."),                  \
         ALWAYS("boards", STRINGS, "Patterns of the boards it is for; empty: all."),                \
-        ALWAYS("label", STRING, "What it is for."), ALWAYS("created", TIME, "When it was made."),  \
-        ALWAYS("expires", TIME_OR_NULL, "When it ends by itself; null: never."),                   \
-        ALWAYS("revoked", TIME_OR_NULL, "When it was revoked; null: it was not."),                 \
+        ALWAYS("label", STRING, "What it is for."),                                                \
+        ALWAYS("created", TIME, "When it was created."),                                           \
+        ALWAYS("expires", TIME_OR_NULL, "When it expires; null: never."),                          \
+        ALWAYS("revoked", TIME_OR_NULL, "When it was revoked; null: not revoked."),                \
         ALWAYS("rate", INTEGER_OR_NULL,                                                            \
-               "Requests a second of its own; null: as the configuration says.")
+               "Its own limit of requests per second; null: as configured.")
 
 SCHEMA(rung_key_schema, "Key", "A key without its secret.", KEY_INFO);
 SCHEMA(rung_key_made_schema, "KeyMade", "A new key.", KEY_INFO,
-       ALWAYS("key", STRING, "The key itself, shown this once: what is kept is its SHA-256."));
-SCHEMA(
-    rung_key_list_schema, "KeyList", "The keys there are.",
-    ALWAYS("keys", ARRAY(rung_key_schema),
-           "In the order they were made, revoked and expired ones too."),
-    ALWAYS("can_change", FLAG,
-           "Whether keys can be made and revoked here: false on a server without a data folder."));
+       ALWAYS("key", STRING, "The key itself, shown only once: the server stores its SHA-256."));
+SCHEMA(rung_key_list_schema, "KeyList", "All keys.",
+       ALWAYS("keys", ARRAY(rung_key_schema),
+              "In the order of creation, including revoked and expired ones."),
+       ALWAYS("can_change", FLAG,
+              "Whether keys can be created and revoked: false without a data folder."));
 
 SCHEMA(rung_health_schema, "Health", "The process is alive.", ALWAYS("status", STRING, "`ok`."));
 SCHEMA(
-    rung_clock_schema, "Clock", "What the time is, and whether the wall clock is followed.",
+    rung_clock_schema, "Clock", "The time, and whether the server follows the wall clock.",
     ALWAYS("wall", TIME, "The system's clock."),
-    ALWAYS("log_time", TIME, "What a change counts as that is taken in now."),
+    ALWAYS("log_time", TIME, "The time that a change made now would get."),
     ALWAYS("offset_ms", .types = RUNG_FIELD_INTEGER, "`wall` minus `log_time`, in milliseconds."),
     ALWAYS("held", FLAG,
-           "The wall clock has jumped ahead by more than `max_jump_ms` and is not followed."),
+           "The wall clock jumped ahead by more than `max_jump_ms` and is not followed."),
     ALWAYS(
         "log_time_ahead", FLAG,
         "The wall clock is behind `log_time` by more than `max_jump_ms`: log time stands still."),
@@ -430,7 +427,7 @@ SCHEMA(rung_ready_schema, "Ready", "The server answers.",
        SEQ,
        ALWAYS("digest", STRING, "Of the state: servers with the same `seq` have the same digest."),
        FIELD("warnings", STRINGS,
-             "What an operator should look at, though reads are answered: `log_unavailable` (no "
-             "broker answers, writes wait or fail), `clock_held` (the "
-             "wall clock jumped ahead and is not followed), `log_time_ahead` (it is behind what "
-             "has been logged). Absent when there is nothing."));
+             "Problems for the operator while reads are answered: `log_unavailable` (no broker "
+             "answers, writes wait or fail), `clock_held` (the wall clock jumped ahead and is not "
+             "followed), `log_time_ahead` (the wall clock is behind the log). Absent if there are "
+             "none."));

@@ -23,7 +23,7 @@ static void take_key(char header[256], char target[128]) {
 
 TEST(keys_are_made_and_revoked) {
     static const ask_row first[] = {
-        {"POST", "/v1/keys", "{\"role\":\"server\"}", 422, "the first key has to be an admin's"},
+        {"POST", "/v1/keys", "{\"role\":\"server\"}", 422, "the first key must be an admin's"},
         {"POST", "/v1/keys", "{\"role\":\"admin\",\"expires\":\"2020-01-01T00:00:00Z\"}", 422,
          "in the future"},
         {"POST", "/v1/keys", "{\"role\":\"king\"}", 400, "role"},
