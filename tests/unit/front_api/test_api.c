@@ -356,6 +356,34 @@ TEST(too_many_that_wait_are_503) {
     frontkit_stop(&k);
 }
 
+/* The second request is read while the board still exists, and applied after it was deleted. */
+TEST(a_score_behind_the_deletion_of_its_board_is_refused) {
+    frontkit k;
+    start(&k, &(frontkit_config){0});
+    int first = ask_begin(&k, "DELETE", "/v1/boards/race", NULL, NULL);
+    int second =
+        ask_begin(&k, "POST", "/v1/boards/race/scores", NULL, "{\"player\":\"ada\",\"score\":40}");
+    ask_await(&k, first, NULL);
+    CHECK_EQ_I64(ask_status(), 200);
+    ask_await(&k, second, NULL);
+    CHECK_EQ_I64(ask_status(), 404);
+    close(first);
+    close(second);
+    frontkit_stop(&k);
+}
+
+TEST(a_player_has_a_rate) {
+    static const ask_row rows[] = {
+        {"POST", "/v1/boards/race/scores", "{\"player\":\"ada\",\"score\":40}", 429,
+         "\"field\":\"player\""},
+        {"POST", "/v1/boards/race/scores", "{\"player\":\"eve\",\"score\":2}", 200, NULL},
+    };
+    frontkit k;
+    start(&k, &(frontkit_config){.access = {.per_player = {5, 60000}}}); /* ada has sent 5 */
+    ask_all(&k, NULL, rows, COUNT_OF(rows));
+    frontkit_stop(&k);
+}
+
 TEST(a_stopping_server_says_so) {
     frontkit k;
     start(&k, &(frontkit_config){0});
