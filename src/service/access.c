@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.c - the keys in force, the tokens seen, the buckets; and the one place where a request is allowed.
+/* access.c - the keys in force, the verified tokens and the rate limits; decides whether a request is allowed.
  *
  * Invariants:
- *   1. `keys` is never NULL, and only goes from a table to one that was read whole: a file that is gone or damaged
- *      changes nothing, so nothing opens by accident.
- *   2. A remembered token is used only in the generation that verified it.
- *   3. Every allowance passes through decide(). */
+ *   1. `keys` is never NULL. Only a complete, valid file replaces it: a missing or damaged file grants nothing.
+ *   2. A cached token is used only in the generation that verified it.
+ *   3. Only decide() grants a key what is not public. */
 #include "service/access.h"
 
 #include "base/assert.h"
@@ -20,10 +19,10 @@
 
 enum { RATE_CAPACITY = 65536, TOKEN_CAPACITY = 4096 };
 
-/* An address that sends nothing but forgeries costs 10 signatures a second, about a thousandth of a core. */
+/* An address that sends only forged tokens costs 10 verifications per second, about 0.1 % of a core. */
 static const rung_rate_limit FORGER_LIMIT = {100, 10000};
 
-/* A token that was verified: its SHA-256 stands for it, so that a second look costs a hash and not a signature. */
+/* A verified token, cached by its SHA-256: using it again costs a hash instead of a signature check. */
 typedef struct seen_token {
     uint8_t digest[32];
     uint64_t generation; /* 0: empty */
@@ -37,19 +36,18 @@ struct rung_access {
     rung_access_config config;
     char *path; /* NULL: no file */
     size_t path_size;
-    char *public_text; /* what the patterns point into; NULL: there are none */
+    char *public_text; /* the patterns' bytes; NULL: none */
     size_t public_size;
     rung_slice public_boards[RUNG_KEY_PATTERNS_MAX];
     uint32_t public_count;
     rung_keys *keys;
     uint64_t generation;   /* of the keys, from 1 */
-    rung_file_stamp stamp; /* of the file last looked at, good or bad */
-    rung_status failure;   /* of the last look; RUNG_OK: none */
-    int spares
-        [2]; /* descriptors kept for the file and its folder, whatever becomes of the others; -1: none */
+    rung_file_stamp stamp; /* of the file last read, valid or not */
+    rung_status failure;   /* of the last read; RUNG_OK: none */
+    /* Descriptors reserved for the file and its folder, for when the process has no others left; -1: none. */
+    int spares[2];
     rung_rate *rate;
-    seen_token
-        *tokens; /* made when the first token comes; NULL before, and where there is no memory */
+    seen_token *tokens; /* allocated for the first token; NULL before, and if out of memory */
     uint32_t token_count;
     rung_access_stats stats;
     EVP_MD *sha256;
@@ -83,7 +81,7 @@ static rung_status read_public(rung_access *a, const char *list, rung_err *err) 
     a->public_size = strlen(list) + 1;
     a->public_text = rung_alloc_get(a->config.alloc, a->public_size);
     if (!a->public_text)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the access");
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     memcpy(a->public_text, list, a->public_size);
     for (const char *at = a->public_text;; at++) {
         at += strspn(at, " ");
@@ -93,7 +91,7 @@ static rung_status read_public(rung_access *a, const char *list, rung_err *err) 
         rung_slice pattern = rung_slice_of(at, len);
         if (!rung_name_is_valid(pattern) || a->public_count == RUNG_KEY_PATTERNS_MAX)
             return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "public",
-                                   "expected up to %d boards or patterns with commas between",
+                                   "expected up to %d boards or patterns, separated by commas",
                                    RUNG_KEY_PATTERNS_MAX);
         a->public_boards[a->public_count++] = pattern;
         at += whole;
@@ -109,12 +107,12 @@ static rung_status fill_in(rung_access *a, const rung_access_config *config, run
         a->path_size = strlen(config->path) + 1;
         a->path = rung_alloc_get(config->alloc, a->path_size);
         if (!a->path)
-            return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the access");
+            return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
         memcpy(a->path, config->path, a->path_size);
     }
     a->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     if (!a->sha256 || rung_rate_create(config->alloc, capacity, config->hash_key, &a->rate) < 0)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the access");
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     if (config->public_boards && *config->public_boards) {
         rung_status st = read_public(a, config->public_boards, err);
         if (st < 0)
@@ -127,7 +125,7 @@ rung_status rung_access_create(const rung_access_config *config, rung_access **g
                                rung_err *err) {
     rung_access *a = rung_alloc_zeroed(config->alloc, sizeof *a);
     if (!a)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the access");
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     a->config = *config;
     if (!a->config.per_forger.count)
         a->config.per_forger = FORGER_LIMIT;
@@ -167,7 +165,7 @@ static rung_status read_again(rung_access *a, const rung_file_stamp *stamp, rung
     if (st == RUNG_NOT_FOUND)
         return rung_access_is_open(a)
                    ? RUNG_UNCHANGED
-                   : RUNG_FAIL(err, RUNG_EABSENT, "%.120s: the file is gone", a->path);
+                   : RUNG_FAIL(err, RUNG_EABSENT, "%.120s: the file is missing", a->path);
     if (st < 0)
         return st;
     rung_keys_destroy(a->keys);
@@ -176,7 +174,7 @@ static rung_status read_again(rung_access *a, const rung_file_stamp *stamp, rung
     return RUNG_OK;
 }
 
-/* A failure is tried again at every call, since it may pass (no memory, no descriptor), but told once. */
+/* After a failure every call reads again, since the cause may pass (no memory, no descriptors). Reports it once. */
 static rung_status read_if_changed(rung_access *a, bool force, rung_err *err) {
     rung_file_stamp stamp;
     rung_status st = rung_keys_file_stamp(a->config.fs, a->path, &stamp, err);
@@ -218,7 +216,7 @@ const rung_fs *rung_access_fs(const rung_access *a) {
     return a->config.fs;
 }
 
-/* ---- who ---- */
+/* ---- identify ---- */
 
 rung_slice rung_access_bearer(rung_slice header) {
     static const char scheme[] = "bearer";
@@ -229,7 +227,7 @@ rung_slice rung_access_bearer(rung_slice header) {
         return header;
     while (i < header.len && header.ptr[i] == ' ')
         i++;
-    /* "Bearer " with nothing behind it is a bad key, not no key. */
+    /* "Bearer " without a key is an invalid key, not a missing one. */
     return i == header.len ? header : rung_slice_of(header.ptr + i, header.len - i);
 }
 
@@ -303,7 +301,7 @@ static rung_slice peer_of(const rung_who *who) {
     return rung_slice_of((const char *)&who->peer, sizeof who->peer);
 }
 
-/* answer->err says what of. */
+/* The caller has set answer->err. */
 static rung_verdict refuse_rate(rung_access_answer *answer) {
     answer->verdict = RUNG_ACCESS_TOO_MANY;
     if (!answer->rate.retry_s)
@@ -311,7 +309,7 @@ static rung_verdict refuse_rate(rung_access_answer *answer) {
     return RUNG_ACCESS_TOO_MANY;
 }
 
-/* Verify a token that was not seen before, and charge its address for a bad one: taken before, given back after. */
+/* Verify a token that is not cached. Charges the peer's address in advance and refunds it unless the token is bad. */
 static rung_verdict verify(rung_access *a, rung_slice token, const rung_who *who, int64_t now_ms,
                            rung_jwt *jwt, rung_access_answer *answer) {
     rung_rate_limit limit = a->config.per_forger;
@@ -363,7 +361,7 @@ static bool is_token(rung_slice presented) {
     return presented.len && !is_key && memchr(presented.ptr, '.', presented.len);
 }
 
-/* A connection's key is eight bytes, and stands for itself. */
+/* A peer of up to eight bytes, as connections have, is used as it is; a longer one is hashed. */
 static uint64_t peer_number(const rung_access *a, rung_slice peer) {
     uint64_t number = 0;
     if (peer.len > sizeof number)
@@ -394,15 +392,14 @@ rung_verdict rung_access_identify(rung_access *a, rung_slice presented, rung_sli
     return v;
 }
 
-/* ---- what ---- */
+/* ---- allow ---- */
 
 rung_slice rung_who_resolve(const rung_who *who, rung_slice player) {
     bool is_me = who->player_len && rung_slice_eq(player, RUNG_SLICE("me"));
     return is_me ? rung_who_player(who) : player;
 }
 
-/* The key of `who` as it is now; NULL: there is none any more. Where there was no key in the first place the role
- * follows whether access is open. */
+/* The current version of who's key; NULL: the key is gone. Without a key, sets the role by whether access is open. */
 static const rung_key *look_again(rung_access *a, rung_who *who) {
     if (who->generation == a->generation)
         return who->key_id_len ? rung_keys_at(a->keys, who->key_index) : NULL;
@@ -418,7 +415,7 @@ static const rung_key *look_again(rung_access *a, rung_who *who) {
     return key;
 }
 
-/* Rule 6. A list of boards is asked for one by one. */
+/* Rule 6. A list of boards checks each board. */
 static bool is_public(const rung_access *a, rung_role role, rung_slice board) {
     if (role > RUNG_ROLE_READ || !board.ptr || !a->public_count)
         return false;
@@ -433,7 +430,7 @@ static rung_verdict forbid(rung_err *err, const char *why) {
     return RUNG_ACCESS_FORBIDDEN;
 }
 
-/* The rules 1 to 3 of access.h, for somebody with a live key. */
+/* Rules 1 to 3 of access.h, for a live key. */
 static rung_verdict decide(const rung_who *who, const rung_key *key, const rung_need *need,
                            rung_err *err) {
     rung_slice board = need->board;
@@ -445,15 +442,15 @@ static rung_verdict decide(const rung_who *who, const rung_key *key, const rung_
         if (need->role > RUNG_ROLE_READ)
             return forbid(err, "a player's token may only read");
         if (!player.ptr || !rung_slice_eq(rung_who_resolve(who, player), rung_who_player(who)))
-            return forbid(err, "a player's token may only read of its own player");
+            return forbid(err, "a player's token may only read about its own player");
         return RUNG_ACCESS_OK;
     }
     if (who->role < need->role)
-        return forbid(err, need->role == RUNG_ROLE_ADMIN    ? "a key of the role admin is needed"
-                           : need->role == RUNG_ROLE_SERVER ? "a key of the role server is needed"
-                                                            : "a key of the role read is needed");
+        return forbid(err, need->role == RUNG_ROLE_ADMIN    ? "needs a key with the role admin"
+                           : need->role == RUNG_ROLE_SERVER ? "needs a key with the role server"
+                                                            : "needs a key with the role read");
     if (!has_board && !is_each && key->pattern_count && need->role > RUNG_ROLE_READ)
-        return forbid(err, "the key is limited to boards, and this concerns all of them");
+        return forbid(err, "the key is limited to some boards, and this concerns all boards");
     return RUNG_ACCESS_OK;
 }
 
@@ -481,7 +478,7 @@ static rung_verdict may(rung_access *a, rung_who *who, const rung_need *need, in
     return is_for_all ? RUNG_ACCESS_OK : decide(who, key, need, err);
 }
 
-/* ---- how often ---- */
+/* ---- rate limits ---- */
 
 static rung_verdict pay(rung_access *a, const rung_who *who, uint32_t cost, int64_t now_ms,
                         rung_access_answer *answer) {
@@ -551,7 +548,7 @@ rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms
     return refuse_rate(answer);
 }
 
-/* ---- which boards ---- */
+/* ---- visible boards ---- */
 
 rung_slice rung_access_sight(rung_access *a, rung_who *who, char out[RUNG_SIGHT_MAX]) {
     const rung_key *key = look_again(a, who);
@@ -578,7 +575,7 @@ bool rung_access_sees(const rung_access *a, rung_slice sight, rung_slice board) 
     return false;
 }
 
-/* ---- whose ---- */
+/* ---- fair shares ---- */
 
 uint64_t rung_access_identity(const rung_access *a, const rung_who *who) {
     rung_rate_kind kind = who->player_len   ? RUNG_RATE_TOKEN

@@ -46,6 +46,6 @@ rung_status rung__memory_limit_reached(rung_memory_limit *limit, const rung_stat
         return RUNG_OK;
     limit->refused++;
     return RUNG_FAIL(err, RUNG_EFULL,
-                     "the memory for players and rankings (memory.max) is full: only what removes "
-                     "something is accepted");
+                     "the memory for players and rankings (memory.max) is full: only removals are "
+                     "accepted");
 }

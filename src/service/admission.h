@@ -32,15 +32,14 @@ typedef struct rung_memory_limit {
     uint64_t refused;
 } rung_memory_limit;
 
-/* How much a waiting change may add to the state, more than most do: a new player, or a new key, and its bytes. */
+/* An upper estimate of what a queued change adds to the state: a new player or key, and its bytes. */
 enum { RUNG__GROWTH_EACH = 1024, RUNG__GROWTH_FACTOR = 4 };
 RUNG_NODISCARD rung_status rung__memory_limit_reached(rung_memory_limit *limit,
                                                       const rung_state *state,
                                                       const rung_event *event, rung_err *err);
 
-/* RUNG_OK, or RUNG_EFULL for an event that makes the state larger, while it is at the limit, or would be with the
- * changes that wait. What removes something, or only says that time has passed, always gets through: it is the way
- * out. */
+/* RUNG_OK, or RUNG_EFULL for an event that makes the state larger while the state, with the queued changes, is at the
+ * limit. Removals and ticks always pass, since they free memory. */
 RUNG_NODISCARD static inline rung_status
 rung_memory_limit_check(rung_memory_limit *limit, const rung_state *state, const rung_event *event,
                         uint64_t waiting, uint64_t waiting_bytes, rung_err *err) {

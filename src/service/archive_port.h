@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive_port.h - what the use cases ask of an archive: windows that have left memory, and what happened.
+/* archive_port.h - the queries that an archive answers: closed windows, a player's history, submitted scores.
  *
  *     rung_archive_view view;
  *     if (port->open(archive, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id}, &view,
@@ -8,9 +8,9 @@
  *         port->close(&view);
  *     }
  *
- * The room `archive` implements it. Rows are those that the state would have given. A call may wait for a disk, so
- * the owner of the state never makes one: service/asker.h has threads for it. Times are Unix milliseconds.
- * Threads: an archive is used by one thread at a time; a second thread has one of its own. */
+ * The room `archive` implements it. Rows are the same as the state's. Calls may block on the disk, so they run on the
+ * threads of service/asker.h, never on the state's. Times are Unix milliseconds.
+ * Threads: one at a time per archive; another thread opens its own. */
 #ifndef RUNG_SERVICE_ARCHIVE_PORT_H
 #define RUNG_SERVICE_ARCHIVE_PORT_H
 
@@ -35,7 +35,7 @@ typedef struct rung_archive_score {
     uint64_t seq;
     rung_slice board, player;
     bool is_delta, has_at;
-    int64_t at_ms; /* as sent, or else the log time */
+    int64_t at_ms; /* as sent; the log time if it was not */
     int64_t ts_ms;
     rung_archive_values values;
     rung_slice id, meta; /* may be empty */
@@ -53,8 +53,7 @@ typedef struct rung_archive_window {
     uint32_t total, distinct; /* including hidden standings, except in lists of windows */
     rung_rank_style rank;
     rung_slice definition; /* encoded definition at the time the window closed */
-    /* found: it came with its scopes; windows archived before there were any did not */
-    bool has_scopes;
+    bool has_scopes;       /* false for windows that an old version archived without scopes */
 } rung_archive_window;
 
 /* One ranking of a closed window. */
@@ -77,7 +76,7 @@ typedef struct rung_archive_score_query {
     rung_slice board, player; /* at least one is not empty */
     int64_t from_ms, to_ms;   /* by at: [from, to); both 0: always */
     bool newest_first;        /* else oldest first */
-    /* With after_seq: those behind this one in that order, for the next page. */
+    /* With after_seq: continue after this one, for the next page. */
     int64_t after_at_ms;
     uint64_t after_seq; /* 0: from the beginning */
 } rung_archive_score_query;

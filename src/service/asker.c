@@ -240,7 +240,7 @@ void rung_asker_stop(rung_asker *a) {
         next = j->next;
         if (j->is_asked)
             continue;
-        j->status = RUNG_FAIL(&j->err, RUNG_ECLOSED, "the server stops");
+        j->status = RUNG_FAIL(&j->err, RUNG_ECLOSED, "the server is stopping");
         finish(a, j);
     }
 }

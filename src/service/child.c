@@ -197,7 +197,7 @@ static bool read_report(forked *c, bool wait) {
     if (got < 0 && errno == EAGAIN)
         return false;
     if (got != (ssize_t)sizeof r)
-        r.status = RUNG_FAIL(&r.err, RUNG_EIO, "the process that did the work was ended");
+        r.status = RUNG_FAIL(&r.err, RUNG_EIO, "the child process was killed");
     close(c->report);
     c->report = -1;
     c->status = r.status;

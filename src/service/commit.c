@@ -255,7 +255,7 @@ __attribute__((noinline)) static rung_status refuse_put(const rung_commit *c, ru
         return RUNG_FAIL(err, RUNG_ECLOSED, "closing: no further changes are accepted");
     if (c->phase == PHASE_FULL)
         return RUNG_FAIL(err, RUNG_ENOSPC,
-                         "there is no space for the log: nothing is accepted until there is some");
+                         "there is no space for the log: changes are refused until there is some");
     if (err)
         *err = c->failure;
     return c->failure.code;
@@ -448,7 +448,7 @@ static void refuse_all(rung_commit *c, rung_status st, const rung_err *err) {
 
 /* C5. Every later change is refused with this message. */
 static void fail_for_good(rung_commit *c, rung_status st, const rung_err *cause) {
-    RUNG_FAIL(&c->failure, st, "read-only, open again to go on: %s", cause->message);
+    RUNG_FAIL(&c->failure, st, "read-only until reopened: %s", cause->message);
     c->failure.os_errno = cause->os_errno;
     c->failure.where = cause->where;
     c->phase = PHASE_FAILED;
@@ -484,7 +484,8 @@ static void enter_full(rung_commit *c, const rung_err *why) {
         return;
     c->phase = PHASE_FULL;
     snprintf(line, sizeof line,
-             "there is no space for the log, changes are refused, reads go on: %s", why->message);
+             "there is no space for the log, changes are refused, reads continue: %s",
+             why->message);
     say(c, line);
 }
 
@@ -492,7 +493,7 @@ static void leave_full(rung_commit *c) {
     if (c->phase != PHASE_FULL)
         return;
     c->phase = PHASE_OPEN;
-    say(c, "there is space again: changes are taken");
+    say(c, "the log has space again: changes are accepted");
     if (c->config.reopened)
         c->config.reopened(c->config.ctx);
 }
@@ -593,7 +594,7 @@ static void refuse_run(rung_commit *c) {
     rung_err err = why;
     if (c->run.outcome == RUNG_LOG_UNKNOWN)
         RUNG_FAIL_WHY(&err, why.code, RUNG_REASON_OUTCOME_UNKNOWN,
-                      "the log may have this change, or not: %s", why.message);
+                      "unknown whether the change was logged: %s", why.message);
     else if (why.code == RUNG_ENOSPC)
         RUNG_FAIL(&err, why.code, "there is no space for the log: nothing was changed");
     if (why.code == RUNG_ENOSPC)

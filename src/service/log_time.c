@@ -36,8 +36,8 @@ void rung_log_time_watch(rung_log_time *t, int64_t log_ms) {
     if (now.is_held && !t->was_held) {
         snprintf(
             line, sizeof line,
-            "the wall clock has jumped ahead by %lld s: time goes on as if it had not; set the "
-            "clock right, or confirm it with `rung clock accept`",
+            "the wall clock jumped ahead by %lld s and is not followed: correct it, or confirm it "
+            "with `rung clock accept`",
             (long long)((now.wall_ms - now.log_ms) / 1000));
         say(t, line);
     }

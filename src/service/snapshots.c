@@ -39,7 +39,7 @@ static bool is_log_far_enough(const rung_snapshots *s) {
 static rung_status may_begin(rung_snapshots *s, rung_err *err) {
     const rung_hub_follower *f = s->follower;
     if (!s->store)
-        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "path", "there is none; nothing is kept");
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "path", "no data folder: nothing is stored");
     rung_ignore(rung_snapshots_poll(s, false, NULL), "a failure was said, and is counted");
     if (s->phase != RUNG_SNAPSHOT_NONE)
         return RUNG_FAIL(err, RUNG_EBUSY, "a snapshot is being written");

@@ -115,7 +115,7 @@ static rung_status check_loaded(const rung_state *state, const rung_snapshot_inf
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
     digest_bytes(state, digest);
     if (rung_state_seq(state) != info->seq || memcmp(digest, info->digest, sizeof digest) != 0)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu holds another state than it says",
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu does not match its digest",
                          (unsigned long long)info->seq);
     return RUNG_OK;
 }

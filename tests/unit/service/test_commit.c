@@ -308,7 +308,7 @@ static void check_read_only(bench *b) {
     b->log.outcome = RUNG_LOG_COMMITTED; /* too late */
     b->log.state = RUNG_OK;
     CHECK_STATUS(put_score(b, "bob", 9, &a), RUNG_EIO);
-    CHECK(strncmp(b->err.message, "read-only, open again to go on: ", 32) == 0);
+    CHECK(strncmp(b->err.message, "read-only until reopened: ", 26) == 0);
     work(b);
     CHECK_EQ_U64(rung_state_seq(b->state), seq);
     rung_view view;
