@@ -313,7 +313,7 @@ class Limits(ServerTest):
             return None
         return [until(flood, "a refusal")]
 
-    @row("batches under way")
+    @row("batches in progress")
     def batches(self):
         server = self.board()
         start = b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
