@@ -206,10 +206,26 @@ static void ask_stats(void *ctx) {
     q->stats = rung_net_stat(q->net);
 }
 
+/* The loop answers within a turn, so asking again waits for it to make progress. */
 static rung_net_stats stats_of(kit *k) {
     held_question q = {.net = k->net.net};
     netkit_call(&k->net, ask_stats, &q);
     return q.stats;
+}
+
+static void await_open(kit *k, uint32_t most) {
+    while (stats_of(k).open > most) {
+    }
+}
+
+static void await_held(kit *k, uint64_t least) {
+    while (stats_of(k).held < least) {
+    }
+}
+
+static void await_cut_off(kit *k, uint64_t count) {
+    while (stats_of(k).cut_off < count) {
+    }
 }
 
 /* ---- tests ---- */
@@ -221,7 +237,7 @@ TEST(bytes_split_anywhere_are_put_together) {
     const char *text = "echo one\necho two\n";
     for (const char *p = text; *p; p++) {
         netkit_send_bytes(fd, p, 1);
-        usleep(100);
+        stats_of(&k); /* it reads each byte by itself */
     }
     expect(fd, "onetwo");
     netkit_send(fd, "echo a\necho b\necho c\n");
@@ -297,8 +313,7 @@ TEST(a_slow_reader_stops_being_read_from_and_goes_on_later) {
     /* More than the kernel's buffers hold: the rest waits with us, and the second flood is not even read. */
     netkit_send(fd, "flood 8000000\nflood 4000000\necho end\n");
     size_t total = 0;
-    while (!stats_of(&k).held) /* the kernel's buffers are full */
-        usleep(1000);
+    await_held(&k, 1); /* the kernel's buffers are full */
     while (total < 12000003) {
         ssize_t n = netkit_read(fd, got, sizeof got);
         CHECK(n > 0);
@@ -369,11 +384,6 @@ TEST(unfinished_input_of_all_together_has_a_limit) {
     close(polite);
 }
 
-static void wait_for_cut_off(kit *k, uint64_t count) {
-    while (stats_of(k).cut_off < count)
-        usleep(1000);
-}
-
 TEST(unread_output_of_all_together_has_a_limit) {
     kit k;
     static char got[1 << 20];
@@ -383,7 +393,7 @@ TEST(unread_output_of_all_together_has_a_limit) {
         bool was_reset = false;
         int fd = netkit_connect(&k.net);
         netkit_send(fd, "flood 30000000\n");
-        wait_for_cut_off(&k, i); /* a reader that is quick enough would not be one */
+        await_cut_off(&k, i); /* a reader that is quick enough would not be one */
         netkit_send(polite, "echo b\n");
         expect(polite, "b");
         while (netkit_read_all(fd, got, sizeof got, &was_reset) == sizeof got - 1) {
@@ -427,8 +437,7 @@ TEST(what_a_protocol_holds_counts_and_the_largest_goes_first) {
     close(large);
     close(middle);
     close(late);
-    while (stats_of(&k).open)
-        usleep(1000);
+    await_open(&k, 0);
     CHECK_EQ_U64(stats_of(&k).held, 0);
     stop(&k);
 }
@@ -445,17 +454,13 @@ TEST(shared_bytes_that_nobody_takes_count_once) {
         fds[i] = netkit_connect(&k.net);
         netkit_send(fds[i], line);
     }
+    await_held(&k, SIZE);
     rung_net_stats stats = stats_of(&k);
-    while (stats.held < SIZE) {
-        usleep(1000);
-        stats = stats_of(&k);
-    }
     CHECK(stats.held < SIZE + (1 << 20));
     CHECK_EQ_U64(stats.cut_off, 0);
     for (int i = 0; i < VIEWERS; i++)
         close(fds[i]);
-    while (stats_of(&k).open)
-        usleep(1000);
+    await_open(&k, 0);
     CHECK_EQ_U64(stats_of(&k).held, 0);
     stop(&k);
     rung_blob_give(k.shared);
@@ -561,11 +566,9 @@ TEST(an_address_has_its_share) {
     CHECK_EQ_STR(place_of(fds[2]), "reserved");
     CHECK_EQ_U64(stats_of(&k).refused_address, 1);
     close(fds[0]);
-    while (stats_of(&k).open > 2)
-        usleep(1000);
+    await_open(&k, 2);
     close(fds[2]);
-    while (stats_of(&k).open > 1)
-        usleep(1000);
+    await_open(&k, 1);
     int again = netkit_connect_port(plain); /* who left makes room */
     CHECK_EQ_STR(place_of(again), "common");
     close(again);
