@@ -197,7 +197,8 @@ static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_
                                rung_applier *applier, const rung_state *state, rung_err *err) {
     const rung_hub_follower *f = s->config.follower;
     uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(s->log);
-    for (;;) {
+    /* Of a shared log only up to the end as it is now: other nodes go on writing. */
+    while (!rung_log_is_shared(s->log) || rung_state_seq(state) < end) {
         size_t count;
         rung_status st = rung_log_cursor_read(cursor, records, REPLAY_RECORDS, &count, err);
         if (st == RUNG_NOT_FOUND)
