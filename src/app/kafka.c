@@ -11,7 +11,7 @@
 static const char default_topic[] = "rung";
 
 bool rung__server_is_replicated(const rung__server *s) {
-    return strcmp(s->settings.log, "local") != 0;
+    return s->settings.log && strcmp(s->settings.log, "local") != 0; /* empty: local, too */
 }
 
 static rung_status read_password(rung__kafka *k, const char *path, rung_err *err) {

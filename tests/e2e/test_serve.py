@@ -118,6 +118,11 @@ class Serve(ServerTest):
             self.assertIn(why, server.log, flags)
             self.assertNotIn("listening", server.log)
 
+    def test_an_empty_log_is_the_local_one(self):
+        server = self.serve("--log", "")
+        self.assertEqual(server.get("/v1/boards").status, 200)
+        self.assertEqual(server.stop(), 0)
+
     def test_a_second_server_finds_the_default_port_of_redis_taken(self):
         with socket.socket() as taken:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
