@@ -192,6 +192,9 @@ static void describe_score(const writer *w, const rung_score_event *s) {
     put_optional(w, "meta", s->meta);
     if (s->when)
         put_when(w, s->when);
+    put_optional(w, "source", s->source);
+    if (s->source.len)
+        put_count(w, "offset", s->offset);
 }
 
 static void put_windows(const writer *w, const rung_board_def *def) {

@@ -24,6 +24,7 @@
  *     ids set            number capacity, number keep in milliseconds
  *     rules set          number level
  *     access set         byte has keys (0 or 1)
+ *     score of a source  text source, number offset; then as a score (decoded, its kind is that of a score)
  *
  * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
@@ -39,6 +40,8 @@
 #include "model/utf8.h"
 
 #define EVENT_VERSION 1
+
+enum { KIND_OF_SOURCE = 19 }; /* of bytes alone */
 
 enum {
     SCORE_COUNT = 3, /* bits 0-1 */
@@ -121,7 +124,7 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
 
 /* Is there something that most scores do not have? */
 static inline bool has_extras(const rung_score_event *s) {
-    return s->has_at | (s->id.len != 0) | (s->meta.len != 0);
+    return s->has_at | (s->id.len != 0) | (s->meta.len != 0) | (s->source.len != 0);
 }
 
 /* Never inlined, as they are rare. */
@@ -137,7 +140,12 @@ __attribute__((noinline)) static rung_status check_extras(const rung_score_event
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id",
                                "1 to %d bytes of UTF-8 without control characters",
                                RUNG_EVENT_ID_MAX);
-    return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
+    st = s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
+    if (st == RUNG_OK && s->source.len)
+        st = check_name(s->source, "source", err);
+    if (st == RUNG_OK && s->offset > RUNG_SOURCE_OFFSET_MAX)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "offset", "below 2^63");
+    return st;
 }
 
 __attribute__((always_inline)) static inline rung_status check_score(const rung_score_event *s,
@@ -447,11 +455,12 @@ static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err)
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-/* The longest score: version, kind, time, flags, four lengths, the values, another time, conditions, and the texts. */
+/* The longest score: version, kind, time, flags, five lengths, offset, the values, another time, conditions, and the
+ * texts. */
 enum {
     SCORE_FIXED_MAX =
-        4 + 6 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
-    SCORE_BYTES_MAX = SCORE_FIXED_MAX + 2 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX + RUNG_EVENT_META_MAX
+        4 + 8 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
+    SCORE_BYTES_MAX = SCORE_FIXED_MAX + 3 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX + RUNG_EVENT_META_MAX
 };
 _Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 
@@ -477,8 +486,12 @@ static inline uint8_t *encode_score_fields(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     bool is_more = has_extras(s);
     *at++ = EVENT_VERSION;
-    *at++ = RUNG_EVENT_SCORE;
+    *at++ = s->source.len ? KIND_OF_SOURCE : RUNG_EVENT_SCORE;
     at = rung_encode_signed(at, e->ts_ms);
+    if (s->source.len) {
+        at = rung_encode_text(at, s->source);
+        at = rung_encode_number(at, s->offset);
+    }
     uint8_t *flags = at++;
     *flags =
         (uint8_t)((int)s->value_count | s->is_delta * SCORE_DELTA | (s->when != 0) * SCORE_WHEN);
@@ -564,6 +577,11 @@ static void get_value(rung_byte_reader *r, rung_score_event *s, uint32_t index) 
         s->values[index].i = rung_get_signed(r);
 }
 
+static void get_source(rung_byte_reader *r, rung_score_event *s) {
+    s->source = get_announced_text(r);
+    s->offset = rung_get_number(r);
+}
+
 static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
     uint8_t flags = rung_get_byte(r);
     if (flags & ~SCORE_FLAGS)
@@ -588,9 +606,12 @@ static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
 /* Fast path: touches only the score's part of the large event. A result is written only on success, so it is built in
  * a local copy. */
 static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, int64_t ts_ms,
-                                       bool is_own, rung_event *event_out, rung_err *err) {
+                                       bool has_source, bool is_own, rung_event *event_out,
+                                       rung_err *err) {
     rung_score_event aside, *score = is_own ? &event_out->score : &aside;
     *score = (rung_score_event){0};
+    if (has_source)
+        get_source(r, score);
     get_score(r, score, ts_ms);
     rung_status st = rung_byte_reader_finish(r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)
@@ -667,8 +688,8 @@ static inline rung_status decode(rung_slice bytes, bool is_own, rung_event *even
     int64_t ts_ms = rung_get_signed(&r);
     if (r.fault)
         return rung_byte_reader_finish(&r, bytes, "event", err);
-    if (kind == RUNG_EVENT_SCORE)
-        return decode_score(&r, bytes, ts_ms, is_own, event_out, err);
+    if (kind == RUNG_EVENT_SCORE || kind == KIND_OF_SOURCE)
+        return decode_score(&r, bytes, ts_ms, kind == KIND_OF_SOURCE, is_own, event_out, err);
     return decode_other(r, bytes, (rung_event_kind)kind, ts_ms, is_own, event_out, err);
 }
 

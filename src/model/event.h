@@ -23,13 +23,18 @@
 #define RUNG_REASON_MAX          256
 #define RUNG_IDS_KEEP_MS_MAX     (INT64_C(36525) * 86400000) /* 100 years */
 #define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64) /* packed commands of one event */
+/* A score may come from a numbered source, such as a partition of a Kafka topic. The state remembers which of the last
+ * RUNG_SOURCE_WINDOW offsets of each source it has, and takes all older ones for seen: one effect per offset, however
+ * often and however late it is sent. So a sender may be at most this far ahead of its oldest unanswered offset. */
+#define RUNG_SOURCE_WINDOW     4096
+#define RUNG_SOURCE_OFFSET_MAX INT64_MAX
 
 /* The newest level of rules that this program knows (docs/adr/0012-rules-level.md). docs/boards.md, "Levels", says
  * what each level changes. Raise it with every change of what an event does to the state. */
 #define RUNG_RULES_LEVEL 1u
 
 /* Written to the log: the values never change. New kinds get new numbers; a decoder returns RUNG_EVERSION for a kind
- * it does not know. */
+ * it does not know. Number 19 is a score with a source, which older programs must not take for one without. */
 typedef enum rung_event_kind {
     RUNG_EVENT_BOARD_DEFINED = 1, /* created or changed */
     RUNG_EVENT_BOARD_DELETED = 2,
@@ -69,6 +74,8 @@ typedef struct rung_score_event {
     rung_slice id;                      /* empty: none; UTF-8 without control characters */
     /* Kept in the log and archive, not in memory; empty: none; UTF-8 without NUL. */
     rung_slice meta;
+    rung_slice source; /* a name; empty: none. `offset` is its number there */
+    uint64_t offset;
 } rung_score_event;
 
 typedef struct rung_attribute {

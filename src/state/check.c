@@ -117,6 +117,7 @@ static const char *check_friends(const rung_state *s) {
 rung_digest rung__facts_digest(const rung_state *s) {
     rung_digest d = rung__people_digest_all(s);
     rung__digest_add(&d, rung__ids_digest_all(s));
+    rung__digest_add(&d, rung__sources_digest_all(s));
     for (uint32_t i = 0; i < s->board_cap; i++)
         if (s->boards[i])
             rung__digest_add(&d, rung__board_digest_all(s, s->boards[i]));
@@ -140,6 +141,8 @@ const char *rung_state_check(const rung_state *s) {
         wrong = rung__expiry_check(s);
     if (!wrong)
         wrong = rung__ids_check(s);
+    if (!wrong)
+        wrong = rung__sources_check(s);
     if (!wrong)
         wrong = check_friends(s);
     for (uint32_t i = 0; !wrong && i < s->attribute_cap; i++)

@@ -26,6 +26,7 @@ typedef enum rung__fact {
     RUNG__FACT_MEMBER,
     RUNG__FACT_RULES,
     RUNG__FACT_HORIZON,
+    RUNG__FACT_SOURCE,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,

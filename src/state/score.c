@@ -640,8 +640,8 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     return st;
 }
 
-rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
-                              const rung__prepared *prepared, rung_outcome *out, rung_err *err) {
+static rung_status apply(rung_state *s, const rung_score_event *e, const rung__prepared *prepared,
+                         rung_outcome *out, rung_err *err) {
     submission u = {.s = s, .e = e, .prepared = prepared, .record = RUNG__NONE};
     rung_score_event own;
     u.b = rung__board_find(s, e->board);
@@ -666,4 +666,34 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
     if (st < 0 && made)
         rung__board_delete(s, u.b);
     return st;
+}
+
+/* One effect per offset of a source. A refused one may come again, since its sender may not have heard of it. */
+__attribute__((noinline)) static rung_status apply_of_source(rung_state *s,
+                                                             const rung_score_event *e,
+                                                             const rung__prepared *prepared,
+                                                             rung_outcome *out, rung_err *err) {
+    uint32_t number;
+    if (rung__source_has(s, e->source, e->offset)) {
+        out->duplicate = true;
+        out->seq = s->seq;
+        return RUNG_DUPLICATE;
+    }
+    rung_status claimed = rung__source_claim(s, e->source, &number);
+    if (claimed == RUNG_ELIMIT)
+        return RUNG_FAIL_FIELD(err, claimed, "source", "at most %d sources", RUNG__SOURCES_MAX);
+    if (claimed < 0)
+        return claimed;
+    rung_status st = apply(s, e, prepared, out, err);
+    if (st >= 0)
+        rung__source_mark(s, number, e->offset);
+    else if (claimed == RUNG_OK)
+        rung__source_unclaim(s, number);
+    return st;
+}
+
+rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
+                              const rung__prepared *prepared, rung_outcome *out, rung_err *err) {
+    return e->source.len ? apply_of_source(s, e, prepared, out, err)
+                         : apply(s, e, prepared, out, err);
 }

@@ -98,7 +98,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     if (rung_names_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
-        rung__ids_create(s, config) < 0 ||
+        rung__ids_create(s, config) < 0 || rung__sources_create(s) < 0 ||
         !(s->lookahead = rung_alloc_zeroed(s->alloc, sizeof *s->lookahead))) {
         rung_state_destroy(s);
         return RUNG_ENOMEM;
@@ -123,6 +123,7 @@ void rung_state_destroy(rung_state *s) {
     rung_alloc_free(s->alloc, s->sets, s->set_cap * sizeof *s->sets);
     rung_alloc_free(s->alloc, s->expiring, s->expiring_cap * sizeof *s->expiring);
     rung__people_deinit(s);
+    rung__sources_destroy(s);
     rung__ids_destroy(s);
     rung_names_destroy(s->attribute_ids);
     rung_names_destroy(s->board_ids);
@@ -378,7 +379,7 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->ids = rung__ids_count(s);
     out->id_capacity = s->ids.capacity;
     out->id_keep_ms = s->ids.keep_ms;
-    out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table);
+    out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table) + rung__sources_bytes(s);
     out->bytes_friends = sparse_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = sparse_bytes(&s->profiles) + sparse_bytes(&s->bans);
     out->bytes_total = sizeof *s + sizeof *s->lookahead + out->bytes_players + out->bytes_entries +

@@ -327,6 +327,10 @@ static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
         s->meta = wild_text(g, edgy_size(g, 1, RUNG_EVENT_META_MAX));
     if (one_in(g, 6))
         s->when = (uint8_t)(RUNG_SCORE_KEY | any_conditions(g));
+    if (one_in(g, 6)) {
+        s->source = wild_text(g, edgy_size(g, 1, RUNG_NAME_MAX));
+        s->offset = one_in(g, 2) ? below(g, 100) : below(g, INT64_MAX) + 1;
+    }
 }
 
 static void make_profile(event_gen *g, rung_event *e) {
@@ -587,6 +591,10 @@ static void print_score(FILE *f, const rung_score_event *s) {
     print_text(f, "meta", s->meta);
     if (s->when)
         fprintf(f, " when=%u", s->when);
+    if (s->source.len) {
+        print_text(f, "source", s->source);
+        fprintf(f, " offset=%" PRIu64, s->offset);
+    }
 }
 
 static void print_range(FILE *f, const rung_range *r) {

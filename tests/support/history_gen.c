@@ -21,7 +21,7 @@ typedef struct text {
     char bytes[];
 } text;
 
-enum { RECENT_MAX = 64, ZONES = 6 };
+enum { RECENT_MAX = 64, ZONES = 6, SOURCES = 3 };
 
 struct history_gen {
     rung_rng rng;
@@ -32,6 +32,7 @@ struct history_gen {
     uint32_t recent_count; /* submissions with an id, the last RECENT_MAX of them */
     rung_score_event recent[RECENT_MAX];
     int64_t recent_ms[RECENT_MAX]; /* when they were sent */
+    uint64_t source_next[SOURCES];
     uint32_t serial;
     uint64_t steps, rules_step; /* which event raises the rules; UINT64_MAX: none */
     rung_slice zone_names[ZONES], zone_rules[ZONES];
@@ -712,6 +713,18 @@ static void spoil_score(history_gen *g, rung_score_event *e) {
     }
 }
 
+/* The next offset of a source, one of the last ones again, or one at the edge of what is remembered. */
+static void take_from_source(history_gen *g, rung_score_event *e) {
+    uint32_t i = below(g, SOURCES);
+    uint64_t next = g->source_next[i], back = below(g, chance(g, 50) ? 8 : RUNG_SOURCE_WINDOW + 4);
+    e->source = history_text(g, "topic/%u", i);
+    e->offset = chance(g, 60) ? next : next > back ? next - back : 0;
+    if (chance(g, 3))
+        e->offset = next + below(g, 2 * RUNG_SOURCE_WINDOW);
+    if (e->offset >= next)
+        g->source_next[i] = e->offset + 1;
+}
+
 static void score_event(history_gen *g, uint32_t i, rung_event *out) {
     out->kind = RUNG_EVENT_SCORE;
     rung_score_event *e = &out->score;
@@ -737,6 +750,8 @@ static void score_event(history_gen *g, uint32_t i, rung_event *out) {
         e->meta = history_text(g, "{\"level\":%u}", below(g, 3));
     if (chance(g, 30))
         e->id = chance(g, 10) && g->recent_count ? g->recent[0].id : fresh_id(g);
+    if (chance(g, 20))
+        take_from_source(g, e);
     if (chance(g, 3) && rung_slice_eq(e->board, g->taste.boards[i]))
         spoil_score(g, e);
     else if (e->id.len)
@@ -894,6 +909,9 @@ static void print_score(FILE *file, const rung_score_event *e) {
         print_time(file, "at", e->at_ms);
     print_slice(file, "id", e->id);
     print_slice(file, "meta", e->meta);
+    print_slice(file, "source", e->source);
+    if (e->source.len)
+        fprintf(file, " offset=%" PRIu64, e->offset);
 }
 
 static void print_def(FILE *file, const rung_board_def *d) {

@@ -104,6 +104,13 @@ typedef struct model_text {
     char bytes[];
 } model_text;
 
+typedef struct model_source {
+    rung_slice name;
+    uint64_t next; /* the highest offset + 1 */
+    uint32_t count, room;
+    uint64_t *offsets; /* all that were applied */
+} model_source;
+
 struct state_model {
     state_model_config config;
     uint64_t seq, refused, serials;
@@ -119,6 +126,8 @@ struct state_model {
     uint32_t id_count, id_room;
     model_id *ids; /* in order of arrival */
     int64_t id_horizon_ms;
+    uint32_t source_count, source_room;
+    model_source *sources;
     model_text *texts;
     rung_zone **zones;
     uint32_t zone_count, zone_room;

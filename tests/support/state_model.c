@@ -67,6 +67,9 @@ void state_model_destroy(state_model *m) {
     free(m->players);
     free(m->free_numbers);
     free(m->ids);
+    for (uint32_t i = 0; i < m->source_count; i++)
+        free(m->sources[i].offsets);
+    free(m->sources);
     free(m->zones);
     free(m);
 }
@@ -969,8 +972,8 @@ static bool may_open(const state_model *m, const model_board *b, uint32_t fresh,
     return !ahead || there + ahead <= WINDOWS_PER_BOARD_MAX;
 }
 
-static rung_status apply_score(state_model *m, const rung_score_event *e, rung_status hint,
-                               model_answer *a) {
+static rung_status submit(state_model *m, const rung_score_event *e, rung_status hint,
+                          model_answer *a) {
     model_board *b = model_board_find(m, e->board);
     if (!b)
         return RUNG_EABSENT;
@@ -1022,6 +1025,40 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     if (e->id.len)
         id_remember(m, b, e, a);
     return a->outcome.changed ? RUNG_OK : RUNG_UNCHANGED;
+}
+
+static model_source *source_find(const state_model *m, rung_slice name) {
+    for (uint32_t i = 0; i < m->source_count; i++)
+        if (rung_slice_eq(m->sources[i].name, name))
+            return &m->sources[i];
+    return NULL;
+}
+
+static bool source_has(const model_source *s, uint64_t offset) {
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->offsets[i] == offset)
+            return true;
+    return offset + RUNG_SOURCE_WINDOW < s->next;
+}
+
+static rung_status apply_score(state_model *m, const rung_score_event *e, rung_status hint,
+                               model_answer *a) {
+    model_source *s = e->source.len ? source_find(m, e->source) : NULL;
+    if (s && source_has(s, e->offset)) {
+        a->outcome.duplicate = true;
+        a->outcome.seq = m->seq;
+        return RUNG_DUPLICATE;
+    }
+    rung_status st = submit(m, e, hint, a);
+    if (st < 0 || !e->source.len)
+        return st;
+    if (!s) {
+        s = MODEL_PUSH(m->sources, m->source_count, m->source_room);
+        *s = (model_source){.name = keep_text(m, e->source)};
+    }
+    *MODEL_PUSH(s->offsets, s->count, s->room) = e->offset;
+    s->next = e->offset >= s->next ? e->offset + 1 : s->next;
+    return st;
 }
 
 /* ---- defining a board ---- */

@@ -800,6 +800,28 @@ static void load_ids(loader *l) {
         damaged(l, "an id is of no board");
 }
 
+/* ---- sources ---- */
+
+static void load_source(loader *l, uint32_t number) {
+    rung__source source = {.next = rung__in_number(&l->in)};
+    for (uint32_t k = 0; k < RUNG__SOURCE_WORDS; k++)
+        source.seen[k] = rung__in_word(&l->in);
+    if (is_fine(l) && !rung__source_is_valid(&source))
+        damaged(l, "a source's record is not valid");
+    if (is_fine(l))
+        went_well(l, rung__source_restore(l->s, number, &source));
+}
+
+static void load_sources(loader *l) {
+    rung_names *names = l->s->sources.names;
+    if (l->version < 4)
+        return;
+    load_names(l, names);
+    for (uint32_t i = 0; i < rung_names_span(names) && is_fine(l); i++)
+        if (rung_names_is_used(names, i))
+            load_source(l, i);
+}
+
 /* ---- all ---- */
 
 static void load_head(loader *l, const rung_state_config *config) {
@@ -849,6 +871,7 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     release_attributes(l);
     load_bans(l);
     load_ids(l);
+    load_sources(l);
     end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);

@@ -324,6 +324,21 @@ static void save_ids(rung__out *o, const rung_state *s) {
     }
 }
 
+/* ---- sources ---- */
+
+static void save_sources(rung__out *o, const rung_state *s) {
+    const rung__sources *all = &s->sources;
+    save_names(o, all->names, false);
+    for (uint32_t i = 0; i < rung_names_span(all->names); i++) {
+        const rung__source *source = i < all->cap ? all->items[i] : NULL;
+        if (!source)
+            continue;
+        rung__out_number(o, source->next);
+        for (uint32_t k = 0; k < RUNG__SOURCE_WORDS; k++)
+            rung__out_word(o, source->seen[k]);
+    }
+}
+
 /* ---- all ---- */
 
 static uint64_t count_all(const rung_state *s) {
@@ -361,6 +376,7 @@ rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
     save_boards(&o, s);
     save_bans(&o, s);
     save_ids(&o, s);
+    save_sources(&o, s);
     rung_digest digest = rung_state_digest(s);
     rung__out_word(&o, digest.a);
     rung__out_word(&o, digest.b);

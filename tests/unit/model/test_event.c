@@ -236,6 +236,13 @@ static rung_event score_key_sample(void) {
     return e;
 }
 
+static rung_event score_source_sample(void) {
+    rung_event e = score_sample();
+    e.score.source = RUNG_SLICE("rung-game/plays/3");
+    e.score.offset = 4711;
+    return e;
+}
+
 /* One command of every kind, and of every kind of range. */
 static rung_event keys_sample(void) {
     static const rung_zcommand_item ITEMS[] = {{{"ada", 3}, 12.5}, {{"bob", 3}, -HUGE_VAL}};
@@ -359,6 +366,7 @@ static const struct {
     {"keys-admin", keys_admin_sample},
     {"rules-set", rules_sample},
     {"access-set", access_sample},
+    {"score-source", score_source_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -629,6 +637,15 @@ TEST(conditions_of_a_key) {
     REFUSED("when: ", score_key_sample, e.score.when = RUNG_SCORE_KEY | RUNG_IF_LT | RUNG_IF_GT);
 }
 
+TEST(sources) {
+    ACCEPTED(score_source_sample, e.score.source = text_of(RUNG_NAME_MAX, "a"));
+    ACCEPTED(score_source_sample, e.score.offset = RUNG_SOURCE_OFFSET_MAX);
+    ACCEPTED(score_source_sample, e.score.offset = 0);
+    REFUSED("source: ", score_source_sample, e.score.source = text_of(RUNG_NAME_MAX + 1, "a"));
+    REFUSED("source: ", score_source_sample, e.score.source = text_of(3, "\n"));
+    REFUSED("offset: ", score_source_sample, e.score.offset = (uint64_t)RUNG_SOURCE_OFFSET_MAX + 1);
+}
+
 static void check_command(int line, const rung_zcommand *c, const char *start) {
     char out[256];
     size_t length;
@@ -810,7 +827,7 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     bytes[0] = 2;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     bytes[0] = 1;
-    bytes[1] = RUNG_EVENT_ACCESS_SET + 1;
+    bytes[1] = RUNG_EVENT_ACCESS_SET + 2; /* between them: a score of a source */
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     e = defined_sample();
     length = encode(&e);

@@ -560,18 +560,38 @@ TEST(the_second_version) {
     rung_state_destroy(s);
 }
 
-/* The second version's state, raised to level 1, with keys, and with room for half of its ids. */
-static void write_third_version(const char *path) {
+/* Levels of rules, keys, and horizons of boards, before there were sources. */
+TEST(the_third_version) {
+    state_bytes b;
+    rung_stats stats;
+    rung_state *s = load_golden("state-v3", &b);
+    CHECK_EQ_U64(rung_state_rules(s), 1);
+    CHECK(rung_state_has_keys(s));
+    rung_state_stats(s, &stats);
+    CHECK_EQ_U64(stats.seq, 606);
+    CHECK_EQ_U64(stats.ids, 19);
+    rung_state_destroy(s);
+}
+
+static rung_status submit_of_source(rung_state *s, const char *source, uint64_t offset) {
+    rung_event e = {.kind = RUNG_EVENT_SCORE,
+                    .ts_ms = rung_state_time(s),
+                    .score = {.board = RUNG_SLICE("of-sources"),
+                              .player = RUNG_SLICE("ada"),
+                              .value_count = 1,
+                              .values = {{.i = 1}},
+                              .source = rung_slice_str(source),
+                              .offset = offset}};
+    return rung_state_apply(s, &e, NULL, NULL);
+}
+
+/* The third version's state, with offsets of two sources. */
+static void write_fourth_version(const char *path) {
     state_bytes b, bytes = {0};
-    rung_state *s = load_golden("state-v2", &b);
-    int64_t ts_ms = rung_state_time(s);
-    rung_event events[] = {
-        {.kind = RUNG_EVENT_RULES_SET, .ts_ms = ts_ms, .rules = {1}},
-        {.kind = RUNG_EVENT_ACCESS_SET, .ts_ms = ts_ms, .access = {true}},
-        {.kind = RUNG_EVENT_IDS_SET, .ts_ms = ts_ms, .ids = {19, 86400000}},
-    };
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        CHECK_OK(rung_state_apply(s, &events[i], NULL, NULL));
+    rung_state *s = load_golden("state-v3", &b);
+    define(s, "of-sources", rung_board_def_default(), rung_state_time(s));
+    for (uint64_t i = 0; i < 5000; i += 1 + i % 3)
+        CHECK(submit_of_source(s, i % 2 ? "group/topic/0" : "group/topic/1", i) >= 0);
     state_bytes_save(&bytes, s);
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(bytes.bytes, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
@@ -580,20 +600,19 @@ static void write_third_version(const char *path) {
 }
 
 /* What this version writes is what it always wrote. RUNG_WRITE_STATE=path writes the file anew. */
-TEST(the_third_version) {
+TEST(the_fourth_version) {
     state_bytes b, again = {0};
-    rung_stats stats;
     if (getenv("RUNG_WRITE_STATE"))
-        write_third_version(getenv("RUNG_WRITE_STATE"));
-    rung_state *s = load_golden("state-v3", &b);
-    CHECK_EQ_U64(rung_state_rules(s), 1);
-    CHECK(rung_state_has_keys(s));
-    rung_state_stats(s, &stats);
-    CHECK_EQ_U64(stats.seq, 606);
-    CHECK_EQ_U64(stats.ids, 19);
+        write_fourth_version(getenv("RUNG_WRITE_STATE"));
+    rung_state *s = load_golden("state-v4", &b);
     state_bytes_save(&again, s);
     CHECK_EQ_U64(again.len, b.len);
     CHECK_EQ_MEM(again.bytes, b.bytes, b.len);
+    for (uint64_t i = 0; i < 5000; i += 1 + i % 3)
+        CHECK_STATUS(submit_of_source(s, i % 2 ? "group/topic/0" : "group/topic/1", i),
+                     RUNG_DUPLICATE);
+    CHECK(submit_of_source(s, "group/topic/1", 4999) != RUNG_DUPLICATE);
+    CHECK_SOUND(rung_state_check(s));
     rung_state_destroy(s);
     state_bytes_deinit(&again);
 }
