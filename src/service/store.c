@@ -5,8 +5,7 @@
  * log.
  *
  * Invariants:
- *   S1  After opening, the state's sequence is that of the log; of a shared log, at least the one that it had when it
- *       was opened.
+ *   S1  After opening, the state's sequence is that of the log; of a shared log, the one it had when it was opened.
  *   S2  The log is durable up to a snapshot's sequence before the snapshot gets its name (the caller has synced).
  *   S3  At most one save at a time, in this process or in its child. The child shares the folder's lock: nobody else
  *       can open the folder while it lives, and it ends when we do. */
@@ -197,10 +196,12 @@ static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_
                                rung_applier *applier, const rung_state *state, rung_err *err) {
     const rung_hub_follower *f = s->config.follower;
     uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(s->log);
-    /* Of a shared log only up to the end as it is now: other nodes go on writing. */
-    while (!rung_log_is_shared(s->log) || rung_state_seq(state) < end) {
-        size_t count;
-        rung_status st = rung_log_cursor_read(cursor, records, REPLAY_RECORDS, &count, err);
+    bool is_shared = rung_log_is_shared(s->log);
+    /* S1: other nodes go on writing, but the log is known to be durable only up to here. */
+    while (!is_shared || rung_state_seq(state) < end) {
+        uint64_t left = is_shared ? end - rung_state_seq(state) : REPLAY_RECORDS;
+        size_t count, max = left < REPLAY_RECORDS ? (size_t)left : REPLAY_RECORDS;
+        rung_status st = rung_log_cursor_read(cursor, records, max, &count, err);
         if (st == RUNG_NOT_FOUND)
             break;
         if (st == RUNG_OK)

@@ -3,6 +3,7 @@
 #include "service/store.h"
 
 #include "journal/snapshot_file.h"
+#include "service/applier.h"
 #include "support/check.h"
 #include "support/memfs.h"
 #include "support/storekit.h"
@@ -260,6 +261,115 @@ TEST(a_full_disk_passes) {
     before = rung_state_digest(k.state);
     CHECK_EQ_MEM(&before, &after, sizeof before);
     CHECK_OK(storekit_close(&k, &d.err));
+    rung_memfs_deinit(&d.fs);
+}
+
+/* ---- a log that other nodes write to ---- */
+
+/* Whenever somebody reads, others write as much: it never ends. Its records are all the same event. */
+typedef struct busy_log {
+    rung_log port;
+    rung_log_cursor cursor;
+    uint64_t end;           /* when it was opened */
+    uint64_t next, started; /* the cursor's next record; where it was started */
+    uint32_t reads;
+    uint8_t event[64];
+    size_t len;
+} busy_log;
+
+enum { BUSY_END = 1500, BUSY_READS = 100 };
+
+static busy_log *busy_of(const rung_log *log) {
+    return (busy_log *)(uintptr_t)log;
+}
+
+static rung_status busy_start(rung_log *log, uint64_t from_seq, rung_err *err) {
+    (void)err;
+    busy_of(log)->started = from_seq;
+    return RUNG_OK;
+}
+
+static uint64_t busy_durable_seq(const rung_log *log) {
+    return busy_of(log)->end;
+}
+
+static uint64_t busy_first_seq(rung_log *log) {
+    (void)log;
+    return 1;
+}
+
+static const uint8_t *busy_id(const rung_log *log) {
+    static const uint8_t id[RUNG_LOG_ID_SIZE] = {7};
+    (void)log;
+    return id;
+}
+
+static rung_status busy_end(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err) {
+    (void)ticket, (void)err;
+    *seq_out = busy_of(log)->end;
+    return RUNG_OK;
+}
+
+static rung_status busy_cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
+                                    rung_err *err) {
+    (void)err;
+    busy_of(log)->next = from_seq;
+    *cursor_out = &busy_of(log)->cursor;
+    return RUNG_OK;
+}
+
+static rung_status busy_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
+                                    size_t *count_out, rung_err *err) {
+    busy_log *l = (busy_log *)((char *)cursor - offsetof(busy_log, cursor));
+    (void)err;
+    CHECK(l->reads++ < BUSY_READS); /* the node would never be ready */
+    for (size_t i = 0; i < max; i++)
+        records[i] =
+            (rung_log_record){l->next++, rung_slice_of(l->event, l->len), RUNG_LOG_TYPE_EVENT};
+    *count_out = max;
+    return RUNG_OK;
+}
+
+static void busy_cursor_close(rung_log_cursor *cursor) {
+    (void)cursor;
+}
+
+static rung_status busy_close(rung_log *log, rung_err *err) {
+    (void)log, (void)err;
+    return RUNG_OK;
+}
+
+static void busy_init(busy_log *l) {
+    static const rung_log_ops ops = {.start = busy_start,
+                                     .durable_seq = busy_durable_seq,
+                                     .first_seq = busy_first_seq,
+                                     .id = busy_id,
+                                     .end = busy_end,
+                                     .cursor_open = busy_cursor_open,
+                                     .cursor_read = busy_cursor_read,
+                                     .cursor_close = busy_cursor_close,
+                                     .close = busy_close};
+    rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = STOREKIT_NOON};
+    *l = (busy_log){.port = {&ops}, .cursor = {&ops}, .end = BUSY_END};
+    CHECK_OK(rung_event_encode(&tick, l->event, sizeof l->event, &l->len));
+}
+
+/* The replay ends where the log ended when it was opened, whatever others add meanwhile; what they add is delivered. */
+TEST(replay_of_a_log_that_others_write_to) {
+    disk d;
+    busy_log log;
+    rung_store *store;
+    rung_state *state;
+    disk_init(&d);
+    busy_init(&log);
+    d.config.log = &log.port;
+    CHECK_OK(rung_store_open(&d.config, &store, &state, &d.err));
+    CHECK_EQ_U64(rung_state_seq(state), BUSY_END);
+    CHECK_EQ_U64(log.started, BUSY_END + 1);
+    CHECK_EQ_U64(d.from_log, BUSY_END);
+    CHECK_OK(rung_store_save(store, state, &d.err)); /* S2: no further than the log is durable */
+    CHECK_OK(rung_store_close(store, &d.err));
+    rung_state_destroy(state);
     rung_memfs_deinit(&d.fs);
 }
 
