@@ -100,6 +100,12 @@ static rung_status leave_memory(const rung_service *s, const rung_question *q,
     return name_window(&q->query, def, id, &query) ? RUNG_PARTIAL : st;
 }
 
+/* Not before log time: otherwise the last events would lie in the future. */
+static int64_t now_of(rung_hub *hub) {
+    int64_t now_ms = rung_hub_now(hub), log_ms = rung_state_time(rung_hub_state(hub));
+    return now_ms < log_ms ? log_ms : now_ms;
+}
+
 rung_status rung_question_open(const rung_service *s, rung_question *q, rung_view *view,
                                rung_err *err) {
     const rung_state *state = rung_hub_state(s->hub);
@@ -114,8 +120,8 @@ rung_status rung_question_open(const rung_service *s, rung_question *q, rung_vie
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "not together with window_id");
     if (rung_state_board(state, q->query.board, &def) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
-    if (q->query.now_ms < rung_state_time(state)) /* otherwise the last events were in the future */
-        q->query.now_ms = rung_state_time(state);
+    if (q->query.now_ms == 0)
+        q->query.now_ms = now_of(s->hub);
     rung_status st = rung_state_view(state, &q->query, view, &why);
     if (st == RUNG_OK) {
         set_ranking(&q->k, view, def);

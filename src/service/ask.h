@@ -60,8 +60,9 @@ typedef struct rung_question {
 uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
                               char out[RUNG_NAME_MAX + 1]);
 
-/* Select the ranking. RUNG_OK: `*view` and q->k are set. RUNG_PARTIAL: use the archive. RUNG_NOT_FOUND, RUNG_EINVAL
- * with the field; RUNG_EABSENT: the window is not in memory, and the archive cannot answer such a question. */
+/* Select the ranking; query.now_ms 0 means now. RUNG_OK: `*view` and q->k are set. RUNG_PARTIAL: use the archive.
+ * RUNG_NOT_FOUND, RUNG_EINVAL with the field; RUNG_EABSENT: the window is not in memory, and the archive cannot answer
+ * such a question. */
 RUNG_NODISCARD rung_status rung_question_open(const rung_service *s, rung_question *q,
                                               rung_view *view, rung_err *err);
 /* Read the rows of a view. RUNG_NOT_FOUND names the player or the team. No effect for RUNG_ASK_MEMORY. */

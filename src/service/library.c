@@ -4,6 +4,7 @@
 #include <rung/rung.h>
 
 #include "base/assert.h"
+#include "service/ask.h"
 #include "service/define.h"
 #include "service/hub.h"
 #include "service/moderate.h"
@@ -306,10 +307,8 @@ rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
 /* ---- questions ---- */
 
 rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out, rung_err *err) {
-    rung_query q = *query;
-    if (q.now_ms == 0 && rung_hub_now(db->hub) > rung_state_time(rung_hub_state(db->hub)))
-        q.now_ms = rung_hub_now(db->hub);
-    return rung_state_view(rung_hub_state(db->hub), &q, view_out, err);
+    rung_question q = {.kind = RUNG_ASK_MEMORY, .query = *query};
+    return rung_question_open(&db->service, &q, view_out, err);
 }
 
 const rung_state *rung_state_of(const rung *db) {

@@ -164,8 +164,8 @@ MUTATIONS = {
         "    while (rung_names_count(s->ids.table) > s->ids.capacity - (s->ids.capacity > 1)) {"),
     "reads as of a clock behind the log": (
         "src/service/ask.c",
-        "    if (q->query.now_ms < rung_state_time(state))",
-        "    if (q->query.now_ms < rung_state_time(state) - 86400000)"),
+        "    return now_ms < log_ms ? log_ms : now_ms;",
+        "    return now_ms < log_ms - 86400000 ? log_ms : now_ms;"),
 }
 
 

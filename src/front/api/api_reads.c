@@ -78,8 +78,7 @@ static bool open_ranking(rung_read *r, rung_view *view, bool teams) {
                               .scope = rung__call_text(c, "scope"),
                               .teams = teams,
                               .has_rank = rank >= 0,
-                              .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
-                              .now_ms = rung_hub_now(c->api->service.hub)};
+                              .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE};
     rung_status st = rung_question_open(&c->api->service, &r->q, view, &err);
     if (st == RUNG_PARTIAL)
         ask_archive(r);

@@ -29,7 +29,6 @@ static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
     int64_t number;
     rung_query *q = &out->query;
     q->board = call->argv[1];
-    q->now_ms = call->now_ms;
     for (uint32_t i = at; i < call->argc; i++) {
         rung_slice word = call->argv[i];
         if (take_style(word, q))
