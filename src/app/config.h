@@ -103,6 +103,8 @@ typedef enum rung_setting_kind {
     X(metrics, SWITCH, "metrics", "--metrics", "on", "on|off", 0, 0, "serve /metrics")             \
     X(stop_timeout_ms, TIME, "stop_timeout", "--stop-timeout", "10s", "TIME", 100, 3600000,        \
       "how long a stopping server waits for requests in flight")                                   \
+    X(stop_delay_ms, TIME, "stop_delay", "--stop-delay", "0s", "TIME", 0, 3600000,                 \
+      "how long it serves on before that, with /readyz 503, so that a load balancer notices")      \
     X(tls_cert, TEXT, "tls.cert", "--tls-cert", "", "FILE", 0, 0,                                  \
       "certificate chain, PEM; SIGHUP reloads it")                                                 \
     X(tls_key, TEXT, "tls.key", "--tls-key", "", "FILE", 0, 0,                                     \

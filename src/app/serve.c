@@ -6,8 +6,12 @@
  *
  * It listens at once and recovers on a worker thread: /healthz answers immediately, /readyz once the state is complete.
  *
- *     OPENING --recovered()--> SERVING --stop()--> STOPPING --net_stopped()--> the loop ends, everything is closed
- *        \--on_signal(): nothing was acknowledged yet, exit at once
+ *     OPENING --recovered()--> SERVING --drain()--> DRAINING --stop()--> STOPPING --net_stopped()--> the loop ends
+ *        \                        \--drain(): no stop_delay ------------/
+ *         \--on_signal(): nothing was acknowledged yet, exit at once
+ *
+ * A draining server serves as before, but /readyz says 503 and every HTTP answer closes its connection, so that a load
+ * balancer sends its clients elsewhere before the listeners close.
  *
  * Invariants:
  *   1. What was acknowledged is finished: a stop closes the net first (requests in flight are answered, within
@@ -78,6 +82,10 @@ static void on_reload_time(void *ctx) {
     rung__server_note_access(ctx);
 }
 
+static void on_drained(void *ctx) {
+    rung__server_stop(ctx, "stop_delay is over");
+}
+
 static void on_announce_time(void *ctx) {
     rung__server_announce(ctx);
 }
@@ -92,6 +100,7 @@ static void join_loop(rung__server *s) {
     s->tick = (rung_timer){.call = on_tick, .ctx = s};
     s->reload = (rung_timer){.call = on_reload_time, .ctx = s};
     s->announce = (rung_timer){.call = on_announce_time, .ctx = s};
+    s->drain = (rung_timer){.call = on_drained, .ctx = s};
     rung_timer_start(s->loop, &s->tick, TICK_MS, TICK_MS);
     rung_timer_start(s->loop, &s->reload, RELOAD_MS, RELOAD_MS);
     rung_timer_start(s->loop, &s->announce, ANNOUNCE_MS, 0);
@@ -103,6 +112,7 @@ static void leave_loop(rung__server *s) {
     rung_timer_stop(s->loop, &s->tick);
     rung_timer_stop(s->loop, &s->reload);
     rung_timer_stop(s->loop, &s->announce);
+    rung_timer_stop(s->loop, &s->drain);
 }
 
 /* ---- signals and stopping ---- */
@@ -144,6 +154,20 @@ void rung__server_stop(rung__server *s, const char *why) {
     rung_net_stop(s->net, (uint32_t)s->settings.stop_timeout_ms, net_stopped, s);
 }
 
+static void drain(rung__server *s, const char *why) {
+    uint64_t delay_ms = s->settings.stop_delay_ms;
+    if (delay_ms == 0) {
+        rung__server_stop(s, why);
+        return;
+    }
+    s->stage = RUNG__STAGE_DRAINING;
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "draining", RUNG_LOG_STR("why", why),
+             RUNG_LOG_NUMBER("stop_delay_ms", delay_ms));
+    rung_api_drain(s->api);
+    rung_http_drain(s->http);
+    rung_timer_start(s->loop, &s->drain, delay_ms, 0);
+}
+
 static void on_signal(void *ctx, int number) {
     rung__server *s = ctx;
     if (s->stage == RUNG__STAGE_STOPPING) {
@@ -157,7 +181,9 @@ static void on_signal(void *ctx, int number) {
     } else if (number == SIGUSR1) {
         begin_snapshot(s);
     } else if (s->stage == RUNG__STAGE_SERVING) {
-        rung__server_stop(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
+        drain(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    } else if (s->stage == RUNG__STAGE_DRAINING) {
+        rung__server_stop(s, "told again");
     } else { /* still recovering */
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", RUNG_LOG_STR("while", "recovering"));
         _exit(RUNG_EXIT_OK);

@@ -30,6 +30,7 @@ typedef struct rung__kafka {
 typedef enum rung__stage {
     RUNG__STAGE_OPENING,
     RUNG__STAGE_SERVING,
+    RUNG__STAGE_DRAINING,
     RUNG__STAGE_STOPPING
 } rung__stage;
 
@@ -43,7 +44,7 @@ typedef struct rung__server {
 
     rung_loop *loop;
     rung_task flush, apply; /* the hub's tasks in a turn */
-    rung_timer tick, reload, announce;
+    rung_timer tick, reload, announce, drain;
     rung_work opening;
 
     rung_access *access;

@@ -191,6 +191,26 @@ class Serve(ServerTest):
             server.process.send_signal(signal.SIGTERM)
         self.assertEqual(server.wait_exit(), 0)
 
+    def test_it_drains_before_it_stops(self):
+        """With stop_delay, a load balancer has time to notice: /readyz is 503, everything else goes on."""
+        server = self.serve("--stop-delay", "1h")
+        server.put("/v1/boards/race", {})
+        kept = server.open()
+        self.assertIsNone(server.get("/readyz", connection=kept).headers["connection"])
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.get("/readyz").status == 503, "draining")
+        self.check(server.get("/readyz"), 503, "stopping")
+        answer = self.check(server.post("/v1/boards/race/scores", {"player": "ada", "score": 1}, connection=kept), 200)
+        self.assertEqual(answer.headers["connection"], "close")
+        self.check(server.get("/v1/boards/race/top"), 200)  # on a new connection
+        server.process.send_signal(signal.SIGHUP)  # as before
+        self.assertEqual(server.stop(), 0)  # told again: at once
+        server.flags = ["--stop-delay", "10ms"]
+        server.start()
+        self.assertEqual(server.get("/v1/boards/race/top").json["total"], 1)
+        self.assertEqual(server.stop(), 0)
+        self.assertIn("draining", server.log)
+
     # ---- recovery and failure ----
 
     def test_it_answers_while_it_recovers(self):

@@ -142,7 +142,7 @@ void rung__call_overloaded(rung_call *c) {
 }
 
 void rung__call_not_ready(rung_call *c) {
-    if (c->api->is_stopped)
+    if (c->api->is_draining)
         rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_NONE, NULL, "server is shutting down");
     else
         rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_RECOVERING, NULL,
@@ -674,8 +674,12 @@ static void refuse_waiting(rung_api *api) {
     }
 }
 
+void rung_api_drain(rung_api *api) {
+    api->is_draining = true;
+}
+
 void rung_api_stop(rung_api *api) {
-    api->is_stopped = true;
+    api->is_draining = api->is_stopped = true;
     rung_live_stop(api->live);
     rung_timer_stop(api->config.loop, &api->ask_timer);
     rung_asker_stop(api->service.asker);

@@ -82,6 +82,8 @@ void rung_api_start(rung_api *api, rung_hub *hub);
 /* Asks the archive, for other fronts too. Add readers before the first question: without any, windows that have left
  * memory are not found. */
 rung_asker *rung_api_asker(rung_api *api);
+/* /readyz says 503 from now on; everything else goes on. */
+void rung_api_drain(rung_api *api);
 /* Answer waiting and new calls with 503. Changes in the hub and questions that the archive works on are still
  * answered. */
 void rung_api_stop(rung_api *api);

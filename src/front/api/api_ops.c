@@ -50,8 +50,8 @@ static void answer_recovering(rung_call *c) {
 void rung_api_ready(rung_call *c) {
     rung_api *api = c->api;
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
-    if (!api->service.hub || api->is_stopped) {
-        if (!api->is_stopped && api->config.progress)
+    if (!api->service.hub || api->is_draining) {
+        if (!api->is_draining && api->config.progress)
             answer_recovering(c);
         else
             rung__call_not_ready(c);
@@ -346,7 +346,7 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
     rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
     rung_json_append(w, RUNG_SLICE("} 1\n"));
     gauge(w, "rung_ready", "1 when recovered and not stopping.",
-          api->service.hub && !api->is_stopped);
+          api->service.hub && !api->is_draining);
 }
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {

@@ -23,7 +23,8 @@ struct rung_api {
     rung_service service; /* its hub is NULL until started */
     const rung_net *net;
     const rung_http *http;
-    bool is_stopped;
+    bool is_draining; /* /readyz says 503 */
+    bool is_stopped;  /* everything does */
 
     /* scratch of the call that is being handled */
     rung_json_writer out;

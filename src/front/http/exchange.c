@@ -278,10 +278,12 @@ static void put_cors(rung_exchange *x, composer *c) {
 typedef enum framing { LENGTH, CHUNKED, UNTIL_CLOSE, NO_BODY } framing;
 
 static void decide_final(rung_exchange *x, bool is_body_wanted) {
-    const rung__session *s = x->session;
+    rung__session *s = x->session;
     bool is_read = s->phase <= RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
-    if (s->is_stopping && x == s->last && is_read)
-        x->is_final = true;
+    /* A draining server answers a request whose head has begun. */
+    bool is_ending = s->is_stopping || (x->http->is_draining && s->phase != RUNG__PHASE_HEAD);
+    if (is_ending && x == s->last && is_read)
+        x->is_final = s->is_last = true;
     if (s->reading != x || x->body_state >= RUNG__BODY_HERE || is_body_wanted)
         return;
     /* Nobody wants the body: discard a short one, and close rather than read a long one. */

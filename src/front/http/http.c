@@ -749,6 +749,10 @@ const rung_protocol *rung_http_protocol(void) {
     return &protocol;
 }
 
+void rung_http_drain(rung_http *h) {
+    h->is_draining = true;
+}
+
 rung_http_stats rung_http_stat(const rung_http *h) {
     return h->stats;
 }

@@ -71,6 +71,9 @@ RUNG_NODISCARD rung_status rung_http_create(const rung_http_config *config, rung
                                             rung_err *err);
 void rung_http_destroy(rung_http *h); /* NULL is fine */
 
+/* Close each connection with its next answer from now on; new ones are still accepted. */
+void rung_http_drain(rung_http *h);
+
 /* For rung_net_listen(); its ctx is the rung_http. */
 const rung_protocol *rung_http_protocol(void);
 

@@ -141,6 +141,7 @@ struct rung_http {
     rung__pool exchanges, sessions; /* free ones */
     rung_http_stats stats;
     rung__gzip gzip;
+    bool is_draining;
     int64_t date_s;
     char date[32]; /* "Sun, 15 Nov 2026 09:01:30 GMT", of date_s */
 };

@@ -405,6 +405,21 @@ TEST(a_stopping_server_says_so) {
     frontkit_stop(&k);
 }
 
+TEST(a_draining_server_serves_and_says_that_it_is_not_ready) {
+    static const ask_row rows[] = {
+        {"GET", "/readyz", NULL, 503, "\"code\":\"stopping\""},
+        {"GET", "/healthz", NULL, 200, NULL},
+        {"GET", "/metrics", NULL, 200, "rung_ready 0"},
+        {"GET", "/v1/boards/race/top", NULL, 200, NULL},
+        {"POST", "/v1/boards/race/scores", "{\"player\":\"ada\",\"score\":4000}", 200, NULL},
+    };
+    frontkit k;
+    start(&k, &(frontkit_config){0});
+    rung_api_drain(k.api);
+    ask_all(&k, NULL, rows, COUNT_OF(rows));
+    frontkit_stop(&k);
+}
+
 /* ---- memory ---- */
 
 /* Whatever allocation fails, the request is answered or its connection closed, nothing leaks, and the next one is

@@ -791,6 +791,41 @@ TEST(stop_finishes_what_is_under_way) {
     netkit_end(&k.net);
 }
 
+static void drain(void *ctx) {
+    rung_http_drain(((kit *)ctx)->http);
+}
+
+TEST(a_draining_server_closes_with_the_next_answer) {
+    kit k;
+    start(&k);
+    int busy = netkit_connect(&k.net), idle = netkit_connect(&k.net);
+    netkit_send(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    next_answer(idle);
+    CHECK(!strstr(answer, "Connection: close"));
+    netkit_send(busy, "GET /later?one HTTP/1.1\r\nHost: x\r\n\r\n"
+                      "GET /later?two HTTP/1.1\r\nHost: x\r\n\r\n");
+    await_later(&k, 2);
+    netkit_call(&k.net, drain, &k);
+    netkit_send(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    netkit_read_all(idle, answer, sizeof answer, NULL);
+    CHECK_HAS(answer, "Connection: close");
+    CHECK_HAS(answer, " 200 ");
+    close(idle);
+    netkit_call(&k.net, answer_oldest, &k);
+    netkit_call(&k.net, answer_oldest, &k);
+    netkit_read_all(busy, answer, sizeof answer, NULL);
+    CHECK_HAS(answer, "\r\n\r\none");
+    CHECK_HAS(answer, "\r\n\r\ntwo");
+    CHECK(strstr(answer, "Connection: close") > strstr(answer, "\r\n\r\none"));
+    close(busy);
+    int fresh = netkit_connect(&k.net);
+    netkit_send(fresh, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    netkit_read_all(fresh, answer, sizeof answer, NULL);
+    CHECK_HAS(answer, " 200 ");
+    close(fresh);
+    stop(&k);
+}
+
 TEST(malformed_requests_end_the_connection) {
     kit k;
     start(&k);
