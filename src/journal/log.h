@@ -79,7 +79,7 @@ typedef struct rung_log_stats {
     uint64_t rejected, unknown; /* proposals that were not delivered as committed */
     uint64_t foreign;           /* records of other nodes delivered */
     uint64_t rebuilds;          /* of the producer, after an error that it did not survive */
-    int64_t silent_ms;          /* for how long nobody answers; 0: somebody does */
+    int64_t silent_ms;          /* how long ago somebody last answered; 0: somebody does */
 } rung_log_stats;
 
 typedef struct rung_log rung_log;

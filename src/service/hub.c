@@ -55,6 +55,7 @@ struct rung_hub {
     bool lacks_first; /* the first events (put_first) are not in the log */
     rung_err first_err;
     uint32_t ticks;
+    int64_t silent_ms; /* of a shared log, at the last tick */
 };
 
 static void wake(const rung_hub *h) {
@@ -496,8 +497,10 @@ void rung_hub_tick(rung_hub *h) {
             return;
         look_after_snapshots(h);
     }
-    if (rung_log_is_shared(h->log))
+    if (rung_log_is_shared(h->log)) {
+        h->silent_ms = rung_log_stat(h->log).silent_ms;
         wake(h); /* it delivers what has waited for too long */
+    }
     if (rung_commit_may_put(h->commit, NULL) == RUNG_OK) {
         put_missing(h);
         rung_commit_put_tick(h->commit);
@@ -560,6 +563,10 @@ const rung_state *rung_hub_state(const rung_hub *h) {
     return h->state;
 }
 
+int64_t rung_hub_silent_ms(const rung_hub *h) {
+    return h->silent_ms;
+}
+
 int64_t rung_hub_now(rung_hub *h) {
     return rung_log_time_now(&h->time);
 }
@@ -590,6 +597,7 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .log_rejected = log.rejected,
         .log_unknown = log.unknown,
         .log_foreign = log.foreign,
+        .log_rebuilds = log.rebuilds,
         .log_silent_ms = log.silent_ms,
         .snapshots = snapshots->count,
         .snapshot_failures = snapshots->failures,

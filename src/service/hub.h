@@ -118,6 +118,8 @@ typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *cons
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
 
 const rung_state *rung_hub_state(const rung_hub *h);
+/* The age of what it says: how many milliseconds ago a shared log last answered, as of the last tick. 0: it answers. */
+int64_t rung_hub_silent_ms(const rung_hub *h);
 int64_t rung_hub_now(rung_hub *h);
 
 /* ---- the loop's part ---- */
@@ -164,6 +166,7 @@ typedef struct rung_hub_stats {
     uint64_t memory_refused;                  /* changes refused for lack of memory */
     uint64_t durable_seq, applied_seq;
     uint64_t log_end_seq, log_rejected, log_unknown, log_foreign; /* of a shared log (log.h) */
+    uint64_t log_rebuilds;
     int64_t log_silent_ms;
     uint64_t snapshots, snapshot_failures, snapshot_seq; /* of the newest */
     bool is_snapshotting;

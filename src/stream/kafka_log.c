@@ -32,9 +32,10 @@
 #include <time.h>
 
 enum {
-    INBOX = 1024,   /* records taken from the reader at once */
-    AWAIT_MS = 100, /* between two looks at the clock while waiting */
-    LOOK_MS = 1000, /* between two attempts to find a broker again */
+    INBOX = 1024,    /* records taken from the reader at once */
+    AWAIT_MS = 100,  /* between two looks at the clock while waiting */
+    LOOK_MS = 1000,  /* a broker that was not heard of for this long is asked */
+    QUIET_MS = 5000, /* without an answer for this long, the log counts as silent */
     CLOSE_POLL_MS = 100,
 };
 
@@ -74,12 +75,12 @@ typedef struct kafka_log {
     size_t given_back, inbox_at, inbox_count;
     rung_log_entry run[INBOX]; /* of the last delivery */
     uint64_t first_seq, next_seq;
-    int64_t down_since_us;
     rung_err failure; /* code RUNG_OK while all is well */
     rung_log_stats stats;
 
     _Atomic uint64_t durable_seq;
     atomic_bool is_down;
+    _Atomic int64_t heard_us; /* when the partition's leader last answered */
 
     /* Shared with librdkafka's threads and the helper, under the lock. */
     pthread_mutex_t lock;
@@ -119,15 +120,20 @@ static void on_queue_event(rd_kafka_t *rk, void *opaque) {
 static void note_down(kafka_log *k, const char *why) {
     if (atomic_exchange(&k->is_down, true))
         return;
-    k->down_since_us = now_us(k);
     rung__kafka_say(&k->config, "no Kafka broker answers: reads go on, writes wait: %s", why);
     if (k->helper)
         rung_worker_wake(k->helper); /* looks for them */
 }
 
 static void note_up(kafka_log *k) {
+    k->heard_us = now_us(k);
     if (atomic_exchange(&k->is_down, false))
         rung__kafka_say(&k->config, "Kafka answers again");
+}
+
+static int64_t quiet_for_ms(const kafka_log *k) {
+    int64_t quiet_us = now_us(k) - k->heard_us;
+    return quiet_us > 0 ? quiet_us / 1000 : 0;
 }
 
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *ctx) {
@@ -235,6 +241,8 @@ static void answer_end(kafka_log *k, uint64_t ticket, uint64_t seq, const rung_e
     tell_news(k);
 }
 
+/* Ask the leader where the log ends: because somebody wants to know, or because nothing was heard of it. A paused
+ * broker keeps its connections, so librdkafka alone would not notice it for a minute. */
 static uint32_t help(void *arg, bool is_stopping) {
     kafka_log *k = arg;
     uint64_t last = 0;
@@ -247,16 +255,18 @@ static uint32_t help(void *arg, bool is_stopping) {
     uint64_t ticket = k->end.asked;
     bool is_asked = ticket != k->end.answered;
     pthread_mutex_unlock(&k->lock);
-    if (!is_asked && !k->is_down)
-        return RUNG_WORKER_SLEEP;
-    if (rung__kafka_span(&k->config, k->reader.rk, k->config.timeout_ms, NULL, &last, &err) ==
-        RUNG_OK)
+    int64_t quiet_ms = quiet_for_ms(k);
+    if (!is_asked && !k->is_down && quiet_ms < LOOK_MS)
+        return (uint32_t)(LOOK_MS - quiet_ms);
+    if (rung__kafka_span(&k->config, k->reader.rk, k->config.timeout_ms, NULL, &last, &err) < 0)
+        note_down(k, err.message);
+    else
         note_up(k);
     if (is_asked) {
         answer_end(k, ticket, last, &err);
         return RUNG_WORKER_AGAIN;
     }
-    return k->is_down ? LOOK_MS : RUNG_WORKER_SLEEP;
+    return LOOK_MS;
 }
 
 /* ---- propose ---- */
@@ -619,8 +629,9 @@ static rung_log_stats stat_of(rung_log *log) {
                                        &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
         high >= 0 && (uint64_t)high > s.end_seq)
         s.end_seq = (uint64_t)high;
-    if (k->is_down)
-        s.silent_ms = (now_us(k) - k->down_since_us) / 1000 + 1;
+    int64_t quiet_ms = quiet_for_ms(k);
+    if (k->is_down || quiet_ms > QUIET_MS)
+        s.silent_ms = quiet_ms + 1;
     return s;
 }
 
@@ -716,6 +727,7 @@ static rung_status open_connections(kafka_log *k, rung_err *err) {
     if (st < 0)
         return st;
     k->durable_seq = last;
+    k->heard_us = now_us(k);
     k->reader_events = rd_kafka_queue_get_main(k->reader.rk);
     rd_kafka_queue_cb_event_enable(k->reader_events, on_queue_event, k);
     rd_kafka_queue_cb_event_enable(k->reader.queue, on_queue_event, k);

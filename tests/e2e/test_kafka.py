@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
 from brokers import Brokers  # noqa: E402
+from resp import Connection  # noqa: E402
 from server import BUILD, ServerTest, rung, until  # noqa: E402
 
 ROUNDS = int(os.environ.get("RUNG_STEPS", "3"))
@@ -184,6 +185,35 @@ class Replicated(KafkaTest):
         until(lambda: not server.get("/readyz").json.get("warnings"), "the end of the warning")
         until(lambda: self.submit(server, "ada", "three").status == 200, "the broker is back")
         self.assertEqual(self.score(server, "ada"), 3)
+
+    def test_reads_tell_their_age(self):
+        """A broker that hangs, its connections open: reads go on and say for how long nothing was heard."""
+        server = self.node(timeout="500ms")
+        self.board(server)
+        self.check(self.submit(server, "ada"), 200)
+        answer = self.check(server.get("/v1/boards/race/top"), 200)
+        self.assertIsNone(answer.headers["rung-age"])
+        ready = self.check(server.get("/readyz?writes=true"), 200).json
+        self.assertEqual((ready["log"]["silent_ms"], ready["log"]["lag"]), (0, 0), ready)
+
+        def age():
+            answer = self.check(server.get("/v1/boards/race/top"), 200)
+            self.assertEqual(answer.json["total"], 1)
+            return int(answer.headers["rung-age"] or 0)
+        self.brokers[0].pause()
+        try:
+            first = until(age, "an age")
+            until(lambda: age() > first, "a higher age")
+            self.check(server.get("/readyz?writes=true"), 503, "log_unavailable")
+            ready = self.check(server.get("/readyz"), 200).json
+            self.assertIn("log_unavailable", ready["warnings"])
+            self.assertGreaterEqual(ready["log"]["silent_ms"], 1000 * first)
+            with Connection(server.resp) as client:
+                self.assertRegex(client.call("INFO", "replication").raw.decode(), r"log_silent_ms:[1-9]\d{3}")
+        finally:
+            self.brokers[0].resume()
+        until(lambda: not age(), "the end of the age")
+        self.check(server.get("/readyz?writes=true"), 200)
 
     def test_snapshots(self):
         a, b = self.node(), self.node()

@@ -318,6 +318,7 @@ class FullDisk(ServerTest):
         server.start()
         until(lambda: "there is no space for the log" in server.log, "the line in the log")
         self.assertEqual(server.get("/readyz").json["status"], "read_only")
+        self.check(server.get("/readyz?writes=true"), 503, "unavailable")
         self.assertEqual(server.get("/v1/boards/race/top").json["entries"][0]["score"], 1)
         self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 507, "storage_full")
         os.unlink(f"{inside}/ballast")

@@ -418,6 +418,14 @@ static void show_rate(rung_call *c, const rung_rate_answer *rate) {
     set_number(c->x, "RateLimit-Reset", rate->reset_s);
 }
 
+/* While the brokers of a shared log do not answer, reads go on and say how old they may be. */
+static void show_age(rung_call *c) {
+    const rung_hub *hub = c->api->service.hub;
+    int64_t silent_ms = hub ? rung_hub_silent_ms(hub) : 0;
+    if (silent_ms > 0)
+        set_number(c->x, "Rung-Age", (uint32_t)((silent_ms + 999) / 1000));
+}
+
 static bool check_who(rung_call *c, int64_t now_ms) {
     rung_access_answer answer;
     if (c->route->flags & RUNG_IS_UNGUARDED)
@@ -467,6 +475,7 @@ static void run(rung_call *c, const rung_slice *segments) {
         return;
     }
     find_subjects(c);
+    show_age(c);
     if (!check_who(c, now_ms))
         return;
     st = rung_route_read_query(c->route, r->query, &c->args, scratch + r->path.len, &err);

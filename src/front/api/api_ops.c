@@ -47,6 +47,30 @@ static void answer_recovering(rung_call *c) {
     rung__call_fail_more(c, &err, rung_slice_of(members, (size_t)len));
 }
 
+/* Where this server is in a log that it shares. */
+static void write_log(rung_json_writer *w, const rung_hub_stats *s) {
+    if (!s->log_end_seq)
+        return;
+    RUNG_JSON_OPEN(w, "log", object);
+    RUNG_JSON_MEMBER(w, "end_seq", uint, s->log_end_seq);
+    RUNG_JSON_MEMBER(w, "lag", uint,
+                     s->log_end_seq > s->applied_seq ? s->log_end_seq - s->applied_seq : 0);
+    RUNG_JSON_MEMBER(w, "silent_ms", int, s->log_silent_ms);
+    rung_json_close_object(w);
+}
+
+/* writes=true: would a change be accepted now? */
+static bool check_writable(rung_call *c, const rung_hub_stats *s) {
+    if (!rung__call_arg(c, "writes")->number)
+        return true;
+    if (s->status < 0)
+        return rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL, "the disk is full");
+    if (s->log_silent_ms > 0)
+        return rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE, NULL,
+                                    "no broker answers");
+    return true;
+}
+
 void rung_api_ready(rung_call *c) {
     rung_api *api = c->api;
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
@@ -63,6 +87,8 @@ void rung_api_ready(rung_call *c) {
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL, "the log has failed");
         return;
     }
+    if (!check_writable(c, &stats))
+        return;
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "status", string, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(api)));
@@ -71,6 +97,7 @@ void rung_api_ready(rung_call *c) {
     snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)digest.a,
              (unsigned long long)digest.b);
     RUNG_JSON_MEMBER(w, "digest", string, rung_slice_str(text));
+    write_log(w, &stats);
     write_warnings(w, rung_hub_look_at_time(api->service.hub), stats.log_silent_ms > 0);
     rung__call_answer(c, 200);
 }
@@ -158,11 +185,16 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);
     if (s.log_end_seq) {
         gauge(w, "rung_log_end_seq", "Last event of the shared log.", (double)s.log_end_seq);
-        gauge(w, "rung_log_silent_seconds", "For how long no broker has answered.",
+        gauge(w, "rung_log_lag_events", "Events of the shared log that are not applied here yet.",
+              s.log_end_seq > s.applied_seq ? (double)(s.log_end_seq - s.applied_seq) : 0);
+        gauge(w, "rung_log_silent_seconds",
+              "How long ago a broker last answered; 0 while they answer.",
               (double)s.log_silent_ms / 1000);
         counter(w, "rung_log_rejected_total", "Changes that the shared log did not take.",
                 s.log_rejected);
         counter(w, "rung_log_unknown_total", "Changes whose outcome is unknown.", s.log_unknown);
+        counter(w, "rung_log_rebuilds_total",
+                "Producers replaced after an error that they did not survive.", s.log_rebuilds);
         counter(w, "rung_log_foreign_total", "Events of other servers applied.", s.log_foreign);
     }
     gauge(w, "rung_log_writable", "0 while the disk is full or after the log failed.",

@@ -385,7 +385,13 @@ const rung_route rung_routes[] = {
      .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      ANSWER(rung_health_schema, "It is."), .handle = rung_api_health},
     {ROUTE(GET, "/readyz", "getReady", "Operations", NONE, "Is the server ready?"),
-     .doc = "503 until recovery is complete. `warnings` lists problems for the operator.",
+     .doc = "503 until recovery is complete, and from the moment that the server is told to stop. "
+            "`warnings` lists problems for the operator.",
+     PARAMS({.name = "writes",
+             .type = RUNG_PARAM_FLAG,
+             .has_default = true,
+             .doc = "Also 503 while changes cannot be stored: no broker answers, or the disk is "
+                    "full. For a load balancer that sends changes elsewhere."}),
      .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY, ANSWER(rung_ready_schema, "It does."),
      .handle = rung_api_ready},
     {ROUTE(GET, "/metrics", "getMetrics", "Operations", READ, "Metrics"),

@@ -422,10 +422,16 @@ SCHEMA(
         "The wall clock is behind `log_time` by more than `max_jump_ms`: log time stands still."),
     ALWAYS("max_jump_ms", .types = RUNG_FIELD_INTEGER,
            "The setting `clock.max_jump`, in milliseconds."));
+static SCHEMA(ready_log_schema, "ReadyLog", "The shared log, and where this server is in it.",
+              ALWAYS("end_seq", INTEGER, "Its last event, as last heard of."),
+              ALWAYS("lag", INTEGER, "Events that are not applied here yet."),
+              ALWAYS("silent_ms", INTEGER,
+                     "How many milliseconds ago a broker last answered; 0 while they answer."));
 SCHEMA(rung_ready_schema, "Ready", "The server answers.",
        ALWAYS("status", ENUM("ready|read_only"), "`read_only`: the disk is full; reads go on."),
        SEQ,
        ALWAYS("digest", STRING, "Of the state: servers with the same `seq` have the same digest."),
+       FIELD("log", OBJECT(ready_log_schema), "Absent if the log is the server's own."),
        FIELD("warnings", STRINGS,
              "Problems for the operator while reads are answered: `log_unavailable` (no broker "
              "answers, writes wait or fail), `clock_held` (the wall clock jumped ahead and is not "

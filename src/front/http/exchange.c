@@ -271,7 +271,7 @@ static void put_cors(rung_exchange *x, composer *c) {
     PUT(c, "Access-Control-Allow-Origin: ");
     put(c, allowed);
     PUT(c, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, RateLimit-Limit, "
-           "RateLimit-Remaining, RateLimit-Reset\r\n");
+           "RateLimit-Remaining, RateLimit-Reset, Rung-Age\r\n");
 }
 
 /* How the body is framed. */

@@ -87,6 +87,20 @@ static void stats_section(report *t, const rung_hub_stats *hub) {
              (unsigned long long)r->stats.errors, hub->waiting, (unsigned long long)hub->answered);
 }
 
+/* Servers on one log are equal: each is a master. */
+static void replication_section(report *t, const rung_hub_stats *hub) {
+    if (!section(t, "replication", "Replication"))
+        return;
+    line(t, "role:master\r\nconnected_slaves:0\r\n");
+    if (hub->log_end_seq)
+        line(t, "log_end_sequence:%llu\r\nlog_lag:%llu\r\nlog_silent_ms:%lld\r\n",
+             (unsigned long long)hub->log_end_seq,
+             (unsigned long long)(hub->log_end_seq > hub->applied_seq
+                                      ? hub->log_end_seq - hub->applied_seq
+                                      : 0),
+             (long long)hub->log_silent_ms);
+}
+
 void rung__resp_answer_info(rung__resp_call *call) {
     report t = {.call = call};
     rung_hub_stats hub = rung_hub_stat(call->r->hub);
@@ -95,8 +109,7 @@ void rung__resp_answer_info(rung__resp_call *call) {
     memory_section(&t, &hub);
     persistence_section(&t, &hub);
     stats_section(&t, &hub);
-    if (section(&t, "replication", "Replication"))
-        line(&t, "role:master\r\nconnected_slaves:0\r\n");
+    replication_section(&t, &hub);
     uint64_t keys = section(&t, "keyspace", "Keyspace") ? rung__resp_count_visible(call) : 0;
     if (keys)
         line(&t, "db0:keys=%llu,expires=0,avg_ttl=0\r\n", (unsigned long long)keys);

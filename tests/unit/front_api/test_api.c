@@ -247,6 +247,8 @@ TEST(operations) {
     static const ask_row rows[] = {
         {"GET", "/healthz", NULL, 200, "{\"status\":\"ok\"}"},
         {"GET", "/readyz", NULL, 200, "\"status\":\"ready\""},
+        {"GET", "/readyz?writes=true", NULL, 200, "\"status\":\"ready\""},
+        {"GET", "/readyz?writes=7", NULL, 400, "writes"},
         {"GET", "/openapi.json", NULL, 200, "\"openapi\":\"3.1.0\""},
         {"GET", "/v1/clock", NULL, 200, "\"held\":false"},
         {"POST", "/v1/clock", "{\"accept\":true}", 200, "\"held\":false"},
