@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statuses are counted in a fixed list; any other counts as 400 or 500. Histogram buckets become cumulative only in the
- * text: counting touches one of them. */
+/* Statuses are counted in a fixed list; any other counts as the first of its hundred that is in it. Histogram buckets
+ * become cumulative only in the text: counting touches one of them. */
 #include "front/api/metrics.h"
 
 #include "front/api/routes.h"
@@ -11,8 +11,8 @@
 enum { LABELS_MAX = 96 }; /* bytes: a route and a number */
 
 static const int STATUSES[RUNG_METRICS_STATUSES] = {
-    0,   101, 200, 201, 204, 304, 400, 401, 403, 404, 405, 408,
-    409, 411, 413, 414, 415, 421, 422, 429, 431, 500, 503, 507,
+    0,   101, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 408, 409, 411,
+    413, 414, 415, 416, 417, 421, 422, 426, 429, 431, 500, 501, 503, 505, 507,
 };
 
 static const uint32_t BUCKETS_US[RUNG_METRICS_BUCKETS] = {
@@ -21,10 +21,14 @@ static const uint32_t BUCKETS_US[RUNG_METRICS_BUCKETS] = {
 };
 
 static uint32_t status_index(int status) {
-    for (uint32_t i = 0; i < RUNG_METRICS_STATUSES; i++)
+    uint32_t first = 0; /* of its hundred */
+    for (uint32_t i = 0; i < RUNG_METRICS_STATUSES; i++) {
         if (STATUSES[i] == status)
             return i;
-    return status / 100 == 4 ? 6 : 21; /* as 400, as 500 */
+        if (!first && STATUSES[i] / 100 == status / 100)
+            first = i;
+    }
+    return first;
 }
 
 static void count_time(rung_route_metrics *r, uint64_t took_us) {
