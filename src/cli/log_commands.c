@@ -171,11 +171,20 @@ static void print_strange(cat *c, const rung_log_record *r, const char *why) {
     }
 }
 
+static void print_void(const rung_log_record *r, bool is_json) {
+    printf(is_json ? "{\"seq\":%llu,\"kind\":\"void\",\"size\":%zu}\n"
+                   : "%8llu  void, %zu bytes: no effect\n",
+           (ull)r->seq, r->payload.len);
+}
+
 static rung_status print_record(void *ctx, const rung_log_record *r) {
     cat *c = ctx;
     rung_event e;
     rung_err err = {0};
-    if (r->type != RUNG_LOG_TYPE_EVENT)
+    if (r->type == RUNG_LOG_TYPE_VOID) {
+        if (!c->args->kind && !c->args->board && !c->args->player)
+            print_void(r, c->args->json);
+    } else if (r->type != RUNG_LOG_TYPE_EVENT)
         print_strange(c, r, "written by another version");
     else if (rung_event_decode(r->payload, &e, &err) < 0)
         print_strange(c, r, err.message);
@@ -215,7 +224,7 @@ const rung_command rung_command_log_cat = {
         "Kinds: score, board-defined, board-deleted, entry-removed, player-set,\n"
         "player-erased, friend-added, friend-removed, friends-replaced, banned, unbanned,\n"
         "window-opened, window-closed, tick, keys (commands of the Redis protocol), ids-set,\n"
-        "rules-set, access-set.\n"
+        "rules-set, access-set. A void record has no effect (rung help log skip).\n"
         "\n"
         "  rung log cat scores --board race --player ada --json | tail -n 5\n",
     RUNG_OPTIONS(cat_args, cat_options),

@@ -38,6 +38,12 @@
 #define RUNG_LOG_RECORD_MAX ((size_t)1 << 20) /* bytes of one payload */
 #define RUNG_LOG_FOREIGN    UINT64_MAX        /* tag of a record that another node proposed */
 
+/* Types that mean the same to everybody; the others are the users' own. */
+#define RUNG_LOG_TYPE_VOID                                                                         \
+    0u /* has no effect: it only takes a sequence. A payload is for people and tools */
+#define RUNG_LOG_TYPE_LOST                                                                         \
+    0xffffu /* stands for a record whose effect only a snapshot has; cannot be applied */
+
 typedef struct rung_log_entry {
     rung_slice payload;
     uint16_t type;

@@ -4,8 +4,12 @@
  * Invariants:
  *   A1  A group is up to GROUP scores of one UTC hour, or one event of another kind: only such an event can remove
  *       what an answer names, and the follower is told of a new hour before its first event is applied.
- *   A2  Apply, then tell the follower, then answer. */
+ *   A2  Apply, then tell the follower, then answer.
+ *   A3  A void record is applied as a tick at the log's time: the sequence moves on, and at most a window closes that
+ *       was due. */
 #include "service/applier.h"
+
+#include <stdio.h>
 
 enum {
     GROUP = 256, /* many times the state's look-ahead, and fits L2 */
@@ -104,6 +108,20 @@ static bool may_join(const rung_applier *a, const rung_event *e) {
                              (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
 }
 
+typedef struct place {
+    char text[64];
+} place;
+
+/* Operators look for a record of a topic by its offset. */
+static place place_of(const rung_applier *a, uint64_t seq) {
+    place p;
+    int len = snprintf(p.text, sizeof p.text, "record %llu", (unsigned long long)seq);
+    if (a->config.is_shared)
+        snprintf(p.text + len, sizeof p.text - (size_t)len, " (offset %llu of the topic)",
+                 (unsigned long long)seq - 1);
+    return p;
+}
+
 /* Apply the events before it, then decode again for the reason. Rare, so not inlined. */
 __attribute__((noinline)) static rung_status refuse(rung_applier *a, rung_slice payload,
                                                     rung_err *err) {
@@ -112,9 +130,8 @@ __attribute__((noinline)) static rung_status refuse(rung_applier *a, rung_slice 
     if (st < 0)
         return st;
     st = rung_event_decode(payload, &a->events[0], &why);
-    return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
-                     "record %llu is not an event: %s",
-                     (unsigned long long)rung_state_seq(a->config.state) + 1, why.message);
+    return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "%s is not an event: %s",
+                     place_of(a, rung_state_seq(a->config.state) + 1).text, why.message);
 }
 
 static inline rung_status add(rung_applier *a, rung_slice payload, bool is_own, bool is_brief,
@@ -142,22 +159,40 @@ rung_status rung_applier_add(rung_applier *a, rung_slice payload, bool is_brief,
     return add(a, payload, true, is_brief, err);
 }
 
-static rung_status check_record(const rung_log_record *r, uint64_t seq, rung_err *err) {
+static rung_status check_record(const rung_applier *a, const rung_log_record *r, uint64_t seq,
+                                rung_err *err) {
     if (r->seq != seq)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "record %llu follows state %llu",
                          (unsigned long long)r->seq, (unsigned long long)(seq - 1));
-    if (r->type != RUNG_LOG_TYPE_EVENT)
-        return RUNG_FAIL(err, RUNG_EVERSION,
-                         "record %llu is of type %u, which this version does not know",
-                         (unsigned long long)r->seq, (unsigned)r->type);
+    if (r->type == RUNG_LOG_TYPE_LOST)
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "%s is not in this log, which was copied with a snapshot: fill the data "
+                         "folder with rung join",
+                         place_of(a, seq).text);
+    if (r->type != RUNG_LOG_TYPE_EVENT && r->type != RUNG_LOG_TYPE_VOID)
+        return RUNG_FAIL(err, RUNG_EVERSION, "%s is of type %u, which this version does not know",
+                         place_of(a, seq).text, (unsigned)r->type);
+    return RUNG_OK;
+}
+
+/* A3. */
+static rung_status add_void(rung_applier *a, rung_err *err) {
+    rung_status st = rung_applier_finish(a, err);
+    if (st < 0)
+        return st;
+    int64_t now_ms = rung_state_time(a->config.state);
+    a->events[0] = (rung_event){.kind = RUNG_EVENT_TICK,
+                                .ts_ms = now_ms < RUNG_TIME_MS_MIN ? RUNG_TIME_MS_MIN : now_ms};
+    a->count = 1;
     return RUNG_OK;
 }
 
 rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record, rung_err *err) {
     rung_err why;
     uint64_t seq = rung_state_seq(a->config.state) + a->count + 1;
-    if (check_record(record, seq, &why) == RUNG_OK)
-        return add(a, record->payload, false, true, err);
+    if (check_record(a, record, seq, &why) == RUNG_OK)
+        return record->type == RUNG_LOG_TYPE_VOID ? add_void(a, err)
+                                                  : add(a, record->payload, false, true, err);
     rung_status st = rung_applier_finish(a, err);
     if (st == RUNG_OK && err)
         *err = why;

@@ -39,6 +39,7 @@ typedef struct rung_applier_config {
     const rung_hub_follower *follower; /* borrowed; NULL: none */
     rung_applier_answer *answer;       /* may be NULL */
     void *ctx;                         /* for answer */
+    bool is_shared;                    /* the log is a topic: name offsets */
 } rung_applier_config;
 
 /* RUNG_OK or RUNG_ENOMEM. */
@@ -53,8 +54,9 @@ void rung_applier_destroy(rung_applier *a); /* accepts NULL */
 RUNG_NODISCARD rung_status rung_applier_add(rung_applier *a, rung_slice payload, bool is_brief,
                                             rung_err *err);
 
-/* The same for a record that another process may have written: it is validated. RUNG_ECORRUPT also if its sequence is
- * not the next one; RUNG_EVERSION also for a record of another type. */
+/* The same for a record that another process may have written: it is validated. A void one has
+ * no effect (log.h). RUNG_ECORRUPT also if its sequence is not the next one, or it was lost; RUNG_EVERSION also for a
+ * record of another type. */
 RUNG_NODISCARD rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record,
                                                    rung_err *err);
 

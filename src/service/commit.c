@@ -134,7 +134,8 @@ rung_status rung_commit_create(const rung_commit_config *config, rung_commit **c
                                    .state = config->state,
                                    .follower = config->follower,
                                    .answer = answer_front,
-                                   .ctx = c};
+                                   .ctx = c,
+                                   .is_shared = rung_log_is_shared(config->log)};
     if (!c->items || !c->ring || !c->entries ||
         rung_applier_create(&applier, &c->applier, NULL) < 0) {
         rung_commit_destroy(c);

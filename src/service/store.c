@@ -227,7 +227,10 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     size_t size = REPLAY_RECORDS * sizeof(rung_log_record);
     rung_log_cursor *cursor = NULL;
     rung_applier *applier = NULL;
-    rung_applier_config config = {.alloc = a, .state = state, .follower = s->config.follower};
+    rung_applier_config config = {.alloc = a,
+                                  .state = state,
+                                  .follower = s->config.follower,
+                                  .is_shared = rung_log_is_shared(s->log)};
     uint64_t next = rung_state_seq(state) + 1;
     rung_log_record *records = rung_alloc_get(a, size);
     if (!records || rung_applier_create(&config, &applier, NULL) < 0) {

@@ -71,6 +71,7 @@ TEST(a_bad_record_stops_behind_those_before_it) {
         const char *says;
     } rows[] = {{3, RUNG_LOG_TYPE_EVENT, false, RUNG_ECORRUPT, "record 3 follows state 1"},
                 {2, 7, false, RUNG_EVERSION, "record 2 is of type 7"},
+                {2, RUNG_LOG_TYPE_LOST, false, RUNG_ECORRUPT, "record 2 is not in this log"},
                 {2, RUNG_LOG_TYPE_EVENT, true, RUNG_EVERSION, "record 2 is not an event"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
@@ -92,6 +93,46 @@ TEST(a_bad_record_stops_behind_those_before_it) {
         CHECK_EQ_U64(rung_state_seq(f.state), 2);
         end(&f);
     }
+}
+
+/* It takes a sequence, also as the first record of all, and whatever it contains; the state is otherwise the same. */
+TEST(a_void_record_has_no_effect) {
+    fixture f, g;
+    char bytes[2][256];
+    begin(&f);
+    begin(&g);
+    rung_log_record records[] = {{1, RUNG_SLICE(""), RUNG_LOG_TYPE_VOID},
+                                 {2, encode(true, bytes[0]), RUNG_LOG_TYPE_EVENT},
+                                 {3, RUNG_SLICE("anything"), RUNG_LOG_TYPE_VOID},
+                                 {4, encode(false, bytes[1]), RUNG_LOG_TYPE_EVENT}};
+    CHECK_OK(rung_applier_replay(f.applier, records, 4, NULL));
+    CHECK_EQ_U64(rung_state_seq(f.state), 4);
+    CHECK_EQ_I64(rung_state_time(f.state), NOON);
+    rung_log_record events[] = {{1, records[1].payload, RUNG_LOG_TYPE_EVENT},
+                                {2, records[3].payload, RUNG_LOG_TYPE_EVENT}};
+    CHECK_OK(rung_applier_replay(g.applier, events, 2, NULL));
+    rung_stats with, without;
+    rung_state_stats(f.state, &with);
+    rung_state_stats(g.state, &without);
+    CHECK_EQ_U64(with.refused, without.refused);
+    CHECK_EQ_U64(with.banned, without.banned);
+    CHECK_EQ_U64(with.players, without.players);
+    end(&f);
+    end(&g);
+}
+
+/* Operators look for a record of a topic by its offset. */
+TEST(a_shared_log_names_offsets) {
+    fixture f;
+    rung_err err = {0};
+    begin(&f);
+    rung_applier_destroy(f.applier);
+    rung_applier_config config = {.alloc = rung_alloc_heap(), .state = f.state, .is_shared = true};
+    CHECK_OK(rung_applier_create(&config, &f.applier, NULL));
+    rung_log_record bad = {1, RUNG_SLICE("\1\1"), RUNG_LOG_TYPE_EVENT};
+    CHECK_STATUS(rung_applier_replay(f.applier, &bad, 1, &err), RUNG_ECORRUPT);
+    CHECK(strstr(err.message, "record 1 (offset 0 of the topic) is not an event") != NULL);
+    end(&f);
 }
 
 RUNG_TEST_MAIN
