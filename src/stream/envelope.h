@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "journal/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RUNG__ENVELOPE_SIZE 40u
@@ -36,5 +37,9 @@ void rung__envelope_encode(const rung__envelope *e, uint8_t out[RUNG__ENVELOPE_S
 RUNG_NODISCARD rung_status rung__envelope_decode(rung_slice key,
                                                  const uint8_t log_id[RUNG_LOG_ID_SIZE],
                                                  rung__envelope *out, rung_err *err);
+
+/* Can no version of this program have applied a record with this key to this log? False for one of our records, and for
+ * what only looks like one: it may come from a newer version. Pure: every server answers alike. */
+bool rung__envelope_is_strange(rung_slice key, const uint8_t log_id[RUNG_LOG_ID_SIZE]);
 
 #endif

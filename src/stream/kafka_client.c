@@ -287,7 +287,14 @@ rung_status rung__kafka_check(const rung_kafka_config *c, const rd_kafka_message
                          c->topic, (long long)m->offset, (unsigned long long)seq - 1);
     if (rung__envelope_decode(rung_slice_of(m->key, m->key_len), log_id, out, &why) < 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT,
-                         "the record at offset %lld of topic %s is not of this log: %s",
-                         (long long)m->offset, c->topic, why.message);
+                         "the record at offset %lld of topic %.60s is not of this log: %.60s%s",
+                         (long long)m->offset, c->topic, why.message,
+                         rung__kafka_is_stranger(m, log_id, seq) ? " (rung help log skip)" : "");
     return RUNG_OK;
+}
+
+bool rung__kafka_is_stranger(const rd_kafka_message_t *m, const uint8_t log_id[RUNG_LOG_ID_SIZE],
+                             uint64_t seq) {
+    return !m->err && (uint64_t)m->offset + 1 == seq &&
+           rung__envelope_is_strange(rung_slice_of(m->key, m->key_len), log_id);
 }

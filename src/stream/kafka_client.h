@@ -56,6 +56,10 @@ RUNG_NODISCARD rung_status rung__kafka_check(const rung_kafka_config *config,
                                              const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq,
                                              rung__envelope *out, rung_err *err);
 
+/* Is it the record with this sequence, and not of this log, nor of any version of it? */
+bool rung__kafka_is_stranger(const rd_kafka_message_t *message,
+                             const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq);
+
 /* Find the topic, or create it; refuse an unsafe one. */
 RUNG_NODISCARD rung_status rung__kafka_topic_prepare(const rung_kafka_config *config,
                                                      rd_kafka_t *rk, rung_err *err);

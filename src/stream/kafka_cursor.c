@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cursor is a client of its own: librdkafka reads a partition once per client. */
 #include "stream/kafka_client.h"
+#include "stream/skip.h"
 
 enum { BATCH = 512 };
 
@@ -9,6 +10,7 @@ typedef struct kafka_cursor {
     rung_kafka_config config;
     uint8_t log_id[RUNG_LOG_ID_SIZE];
     rung__kafka_reader reader;
+    rung__skips skips;
     uint64_t next_seq;
     bool is_at_end;                      /* as far as the broker has said */
     rd_kafka_message_t *messages[BATCH]; /* lent until the next read */
@@ -34,6 +36,19 @@ static size_t fetch(kafka_cursor *k, size_t max) {
     return k->count;
 }
 
+/* A record that is not of this log: void, if the log says further on that it is passed over. */
+static rung_status judge_stranger(kafka_cursor *k, const rd_kafka_message_t *m, const rung_err *why,
+                                  rung_err *err) {
+    rung_status st = RUNG_NOT_FOUND;
+    if (rung__kafka_is_stranger(m, k->log_id, k->next_seq))
+        st = rung__skips_ask(&k->skips, &k->config, k->log_id, k->next_seq, err);
+    if (st != RUNG_NOT_FOUND)
+        return st;
+    if (err)
+        *err = *why;
+    return RUNG_ECORRUPT;
+}
+
 /* The records among what was fetched. Of what comes behind a fault nothing is given out. */
 static rung_status take(kafka_cursor *k, rung_log_record *records, size_t *count_out,
                         rung_err *err) {
@@ -42,15 +57,21 @@ static rung_status take(kafka_cursor *k, rung_log_record *records, size_t *count
     for (size_t i = 0; i < k->count; i++) {
         const rd_kafka_message_t *m = k->messages[i];
         rung__envelope envelope;
-        st = rung__kafka_check(&k->config, m, k->log_id, k->next_seq, &envelope, err);
-        if (st == RUNG_ECORRUPT)
+        rung_err why;
+        st = rung__kafka_check(&k->config, m, k->log_id, k->next_seq, &envelope, &why);
+        bool is_void = st == RUNG_ECORRUPT;
+        if (is_void && (st = judge_stranger(k, m, &why, err)) < 0)
             return st;
+        if (st < 0 && err)
+            *err = why;
         k->is_at_end = st == RUNG_NOT_FOUND;
         if (st != RUNG_OK)
             continue;
-        records[n++] = (rung_log_record){.seq = k->next_seq++,
-                                         .payload = rung_slice_of(m->payload, m->len),
-                                         .type = envelope.type};
+        records[n++] = (rung_log_record){
+            .seq = k->next_seq++,
+            .payload = is_void ? (rung_slice){0} : rung_slice_of(m->payload, m->len),
+            .type = is_void ? RUNG_LOG_TYPE_VOID : envelope.type,
+        };
     }
     *count_out = n;
     return n ? RUNG_OK : st;
@@ -80,6 +101,7 @@ void rung__kafka_cursor_close(rung_log_cursor *cursor) {
     kafka_cursor *k = (kafka_cursor *)cursor;
     give_back(k);
     rung__kafka_reader_close(&k->reader);
+    rung__skips_deinit(&k->skips, k->config.alloc);
     rung_alloc_free(k->config.alloc, k, sizeof *k);
 }
 

@@ -57,6 +57,7 @@ typedef struct rung_kafka_config {
     size_t option_count;
     /* Of a topic that has to be created; min_isr 0: one less than `replication`, but at least 1. */
     uint32_t replication, min_isr; /* replication 0: 3 */
+    bool must_exist;               /* do not create the topic */
     bool accepts_unsafe;           /* warn of an unsafe topic instead of refusing it */
     bool is_unchecked;             /* do not even look: for brokers that do not tell */
     int64_t retention_min_ms;      /* a topic that keeps records for less is unsafe; 0: a day */
@@ -73,8 +74,13 @@ typedef struct rung_kafka_config {
     void *ctx;
 } rung_kafka_config;
 
+/* Delete the records before sequence `seq`, whatever the topic's retention says. RUNG_OK or why not. */
+RUNG_NODISCARD rung_status rung_kafka_delete_before(const rung_kafka_config *config, uint64_t seq,
+                                                    rung_err *err);
+
 /* Connect, create or check the topic, find its first and last record. RUNG_EIO: no broker answers; RUNG_EREFUSED: the
- * topic is unsafe (`err` names the property), or must not be created; RUNG_EINVAL: an option is wrong; RUNG_ENOMEM. */
+ * topic is unsafe (`err` names the property), or must not be created; RUNG_EABSENT: it must exist and does not;
+ * RUNG_EINVAL: an option is wrong; RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_kafka_log_open(const rung_kafka_config *config, rung_log **log_out,
                                                rung_err *err);
 

@@ -214,6 +214,8 @@ static rung_status prepare(const rung_kafka_config *c, rd_kafka_t *rk, int wait_
     rung_status st = look(c, rk, wait_ms, &facts, err);
     if (st < 0)
         return st;
+    if (!facts.exists && c->must_exist)
+        return RUNG_FAIL(err, RUNG_EABSENT, "there is no topic %s", c->topic);
     if (!facts.exists)
         st = create(c, rk, err);
     else if (facts.has_leader)
@@ -237,4 +239,40 @@ rung_status rung__kafka_topic_prepare(const rung_kafka_config *c, rd_kafka_t *rk
         }
         rung__kafka_pause();
     }
+}
+
+/* ---- deleting records ---- */
+
+static rd_kafka_resp_err_t read_deleted(rd_kafka_event_t *event) {
+    if (!event)
+        return RD_KAFKA_RESP_ERR__TIMED_OUT;
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code)
+        return code;
+    const rd_kafka_topic_partition_list_t *offsets =
+        rd_kafka_DeleteRecords_result_offsets(rd_kafka_event_DeleteRecords_result(event));
+    return offsets->cnt ? offsets->elems[0].err : RD_KAFKA_RESP_ERR__FAIL;
+}
+
+rung_status rung_kafka_delete_before(const rung_kafka_config *config, uint64_t seq, rung_err *err) {
+    rung_kafka_config c = *config;
+    rung__kafka_reader reader;
+    rung__kafka_defaults(&c);
+    rung_status st = rung__kafka_reader_open(&reader, &c, NULL, false, err);
+    if (st < 0)
+        return st;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, c.topic, RUNG__PARTITION)->offset = (int64_t)seq - 1;
+    rd_kafka_DeleteRecords_t *records = rd_kafka_DeleteRecords_new(list);
+    rd_kafka_DeleteRecords(reader.rk, &records, 1, NULL, reader.queue);
+    rd_kafka_event_t *event = rd_kafka_queue_poll(reader.queue, (int)c.connect_ms);
+    rd_kafka_resp_err_t code = read_deleted(event);
+    if (event)
+        rd_kafka_event_destroy(event);
+    rd_kafka_DeleteRecords_destroy(records);
+    rd_kafka_topic_partition_list_destroy(list);
+    rung__kafka_reader_close(&reader);
+    return code ? RUNG_FAIL(err, RUNG_EIO, "the beginning of topic %s cannot be deleted: %s",
+                            c.topic, rd_kafka_err2str(code))
+                : RUNG_OK;
 }
