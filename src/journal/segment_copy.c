@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal/segment_copy.h"
 
+#include "journal/segment_log.h"
 #include "journal/segment_scan.h"
 
 #include <string.h>
@@ -70,4 +71,30 @@ rung_status rung_file_copy(const rung_dir *from, const char *from_name, const ru
     rung_file_close(&target);
     rung_file_close(&source);
     return st;
+}
+
+rung_status rung__segment_begin_after(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                      uint64_t seq, uint32_t epoch, rung_segment_info *info_out,
+                                      rung_err *err) {
+    rung_segment_header h = {
+        .first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = epoch};
+    memcpy(h.uuid, uuid, sizeof h.uuid);
+    uint8_t bytes[RUNG_SEGMENT_SIZE_MIN] = {0};
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_header_encode(&h, bytes);
+    rung_segment_name(name, h.first_seq, h.epoch);
+    *info_out = (rung_segment_info){.first_seq = h.first_seq,
+                                    .last_seq = seq,
+                                    .end = RUNG_SEGMENT_HEADER_SIZE,
+                                    .epoch = h.epoch};
+    return rung_file_replace(dir, name, bytes, sizeof bytes, err);
+}
+
+rung_status rung_log_begin_after(const rung_dir *dir, uint64_t seq, rung_err *err) {
+    uint8_t uuid[RUNG_UUID_SIZE];
+    rung_segment_info info;
+    if (dir->fs->random(dir->fs->ctx, uuid, sizeof uuid) < 0)
+        return RUNG_FAIL(err, RUNG_EIO, "the system gives no random numbers");
+    rung_status st = rung__segment_begin_after(dir, uuid, seq, 1, &info, err);
+    return st < 0 ? st : rung__high_water_create(dir, uuid, &info, err);
 }

@@ -387,6 +387,28 @@ rung_status rung_snapshot_check(const rung_dir *dir, const rung_alloc *alloc,
     return st == RUNG_NOT_FOUND ? RUNG_OK : st;
 }
 
+rung_status rung_snapshot_adopt(const rung_dir *dir, const rung_alloc *alloc,
+                                const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                const rung_dir *to, const uint8_t to_uuid[RUNG_UUID_SIZE],
+                                rung_snapshot_info *info_out, rung_err *err) {
+    rung_snapshot_reader *r;
+    rung_snapshot_writer *w = NULL;
+    const void *bytes;
+    size_t len;
+    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
+    if (st != RUNG_OK)
+        return st;
+    st = rung_snapshot_writer_begin(to, alloc, to_uuid, seq, &w, err);
+    while (st == RUNG_OK && (st = rung_snapshot_reader_next(r, &bytes, &len, err)) == RUNG_OK)
+        st = rung_snapshot_writer_append(w, bytes, len, err);
+    if (st == RUNG_NOT_FOUND)
+        st = rung_snapshot_writer_finish(w, r->info.digest, info_out, err);
+    else
+        rung_snapshot_writer_abort(w);
+    rung_snapshot_reader_close(r);
+    return st;
+}
+
 /* ---- the file as it is ---- */
 
 static rung_status read_ends(rung_snapshot_raw *raw, const char *name, rung_err *err) {

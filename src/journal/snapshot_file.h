@@ -97,6 +97,14 @@ typedef struct rung_snapshot_raw {
 RUNG_NODISCARD rung_status rung_snapshot_raw_open(const rung_dir *dir, const char *name,
                                                   rung_snapshot_raw *raw_out, rung_err *err);
 
+/* Copy the snapshot at `seq` of the log `uuid` to the folder `to`, as one of the log `to_uuid`, which must have the
+ * same records up to `seq`. Verifies every block. As rung_snapshot_reader_open(), and the failures of writing. */
+RUNG_NODISCARD rung_status rung_snapshot_adopt(const rung_dir *dir, const rung_alloc *alloc,
+                                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                               const rung_dir *to,
+                                               const uint8_t to_uuid[RUNG_UUID_SIZE],
+                                               rung_snapshot_info *info_out, rung_err *err);
+
 /* Report through `say` (may be NULL) snapshots that the manifest lists and the folder lacks, or a damaged manifest. No
  * data is lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */
 void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],

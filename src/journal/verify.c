@@ -419,24 +419,6 @@ static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc,
     return st;
 }
 
-/* Create an empty segment after sequence `seq`, where only a snapshot is left. */
-static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t seq, rung_err *err) {
-    rung_segment_header h = {
-        .first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
-    memcpy(h.uuid, b->uuid, sizeof h.uuid);
-    uint8_t bytes[RUNG_SEGMENT_SIZE_MIN] = {0};
-    char name[RUNG_FILE_NAME_MAX];
-    rung_segment_header_encode(&h, bytes);
-    rung_segment_name(name, h.first_seq, h.epoch);
-    rung_status st = rung_file_replace(dir, name, bytes, sizeof bytes, err);
-    b->last = (rung_segment_info){.first_seq = h.first_seq,
-                                  .last_seq = seq,
-                                  .end = RUNG_SEGMENT_HEADER_SIZE,
-                                  .epoch = h.epoch};
-    b->last_seq = seq;
-    return st;
-}
-
 static rung_status renew_mark(const rung_dir *dir, const beginning *b, rung_err *err) {
     rung_ignore(keep_aside(dir, RUNG_HIGH_WATER_NAME, false, NULL), "it may be what is missing");
     return rung__high_water_create(dir, b->uuid, &b->last, err);
@@ -472,8 +454,10 @@ static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const r
         rung_segment_name(name, list->segments[i - 1].first_seq, list->segments[i - 1].epoch);
         st = keep_aside(dir, name, true, err);
     }
-    if (st >= 0 && keep == 0)
-        st = restart_behind(dir, b, is_restart ? snapshot_seq : b->last_seq, err);
+    if (st >= 0 && keep == 0) { /* only a snapshot is left */
+        b->last_seq = is_restart ? snapshot_seq : b->last_seq;
+        st = rung__segment_begin_after(dir, b->uuid, b->last_seq, b->epoch_max + 1, &b->last, err);
+    }
     return st < 0 ? st : renew_mark(dir, b, err);
 }
 
