@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kafka.c - the settings log and log.kafka.* as a log that several servers share. */
-#include "app/server.h"
+/* The settings log and log.kafka.* as a log that several servers share. */
+#include "app/kafka.h"
 
+#include "app/server.h"
 #include "base/alloc.h"
 
 #include <errno.h>
@@ -55,17 +56,15 @@ static rung_status gather_options(rung__kafka *k, const rung_settings *set, rung
     return st;
 }
 
-rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub, rung_log **log_out,
-                                    rung_err *err) {
-    rung__kafka *k = &s->kafka;
-    const rung_settings *set = &s->settings;
-    rung_status st = rung_kafka_url_parse(rung_slice_str(set->log), &k->url, err);
+rung_status rung__kafka_configure(rung__kafka *k, const rung_settings *set, const char *url,
+                                  rung_kafka_config *config_out, rung_err *err) {
+    rung_status st = rung_kafka_url_parse(rung_slice_str(url), &k->url, err);
     if (st == RUNG_OK)
         st = gather_options(k, set, err);
     if (st < 0)
         return st;
-    rung_kafka_config config = {
-        .alloc = hub->alloc,
+    *config_out = (rung_kafka_config){
+        .alloc = rung_alloc_heap(),
         .brokers = k->url.brokers,
         .topic = k->url.topic[0] ? k->url.topic : default_topic,
         .options = k->options,
@@ -74,12 +73,21 @@ rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
         .min_isr = (uint32_t)set->kafka_min_isr,
         .accepts_unsafe = set->kafka_accept_unsafe,
         .timeout_ms = (uint32_t)set->kafka_timeout_ms,
-        .proposals_max = hub->waiting_max + 1,
-        .clock = hub->clock,
-        .wake = hub->wake,
-        .fatal = hub->fatal,
-        .say = hub->say,
-        .ctx = hub->ctx,
+        .clock = rung_clock_real(),
     };
+    return RUNG_OK;
+}
+
+rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub, rung_log **log_out,
+                                    rung_err *err) {
+    rung_kafka_config config;
+    rung_status st = rung__kafka_configure(&s->kafka, &s->settings, s->settings.log, &config, err);
+    if (st < 0)
+        return st;
+    config.proposals_max = hub->waiting_max + 1;
+    config.wake = hub->wake;
+    config.fatal = hub->fatal;
+    config.say = hub->say;
+    config.ctx = hub->ctx;
     return rung_kafka_log_open(&config, log_out, err);
 }

@@ -4,6 +4,7 @@
 #define RUNG_APP_SERVER_H
 
 #include "app/config.h"
+#include "app/kafka.h"
 #include "app/logging.h"
 #include "archive/attach.h"
 #include "cli/command.h"
@@ -13,19 +14,10 @@
 #include "front/resp/resp.h"
 #include "service/access.h"
 #include "service/hub.h"
-#include "stream/kafka_log.h"
 
 #include <limits.h>
 
-enum { RUNG__ORIGINS_MAX = 64, RUNG__KAFKA_OPTIONS = 8 };
-
-/* What the log on Kafka borrows from the settings (kafka.c). */
-typedef struct rung__kafka {
-    rung_kafka_url url;
-    rung_kafka_option options[RUNG__KAFKA_OPTIONS];
-    size_t option_count;
-    char password[256];
-} rung__kafka;
+enum { RUNG__ORIGINS_MAX = 64 };
 
 typedef enum rung__stage {
     RUNG__STAGE_OPENING,

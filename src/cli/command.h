@@ -62,6 +62,7 @@ struct rung_command {
     X(MOVE, import) X(MOVE, export)                                                                \
     X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore) X(FOLDER, join)     \
     X(FOLDER, log_cat) X(FOLDER, log_verify) X(FOLDER, log_repair)                                 \
+    X(FOLDER, log_copy) X(FOLDER, log_skip)                                                        \
     X(HELP, completion)
 /* clang-format on */
 

@@ -184,8 +184,7 @@ static void tell_progress(void *ctx, uint64_t done, uint64_t total) {
     rung_progress_show(ctx, "snapshot", done, total);
 }
 
-/* The newest whole snapshot, or the empty state. */
-static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid,
+rung_status rung_folder_newest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
                                const rung_state_config *config, rung_progress *progress,
                                rung_state **state_out, rung_err *err) {
     uint64_t seqs[16];
@@ -229,7 +228,7 @@ rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_
     rung_state *state = NULL;
     rung_high_water mark = {0};
     bool is_slot_bad;
-    rung_status st = load_newest(dir, uuid, config, progress, &state, err);
+    rung_status st = rung_folder_newest(dir, uuid, config, progress, &state, err);
     if (st < 0)
         return st;
     rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL), "it only estimates the work");

@@ -46,6 +46,13 @@ RUNG_NODISCARD rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, u
 /* Wait a moment for the writer of a folder; false after enough tries. Start with *tries 0. */
 bool rung_folder_wait(int *tries);
 
+/* The newest whole snapshot of the log `uuid`, or the empty state. */
+RUNG_NODISCARD rung_status rung_folder_newest(const rung_dir *dir,
+                                              const uint8_t uuid[RUNG_UUID_SIZE],
+                                              const rung_state_config *config,
+                                              rung_progress *progress, rung_state **state_out,
+                                              rung_err *err);
+
 /* Build the state at the end of the log from the newest whole snapshot and the records after it. RUNG_ECORRUPT,
  * RUNG_ENOMEM, RUNG_EIO. */
 RUNG_NODISCARD rung_status rung_folder_state(const rung_dir *dir,
