@@ -17,6 +17,27 @@ from server import BUILD, SOURCE, WAIT, Server, ServerTest, rung
 DEPLOY = SOURCE / "deploy"
 
 
+RULES = ("alerts.yml", "slo.yml", "alerts-replicated.yml")
+SHARED = "Servers on one log"  # the row of the dashboard that test_replication.py looks at
+
+
+def dashboard_queries(row=None):
+    """The queries of the dashboard before the row SHARED; or those in it."""
+    panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text())["panels"]
+    at = next(i for i, p in enumerate(panels) if p["title"] == SHARED)
+    return [t["expr"] for p in (panels[at:] if row == SHARED else panels[:at]) for t in p.get("targets", ())]
+
+
+def rule_queries(name):
+    """The expressions of a file of rules, one line each."""
+    text = re.sub(r": >-\n\s+", ": ", (DEPLOY / name).read_text())
+    return [re.sub(r"\s*\n\s+", " ", expr) for expr in re.findall(r"expr: (.*(?:\n {10,}.*)*)", text)]
+
+
+def metrics_in(query):
+    return set(re.findall(r"\b(?:rung|process)_[a-z_]+\b", query))
+
+
 class Monitoring(ServerTest):
     def metrics(self):
         server = self.serve()
@@ -25,31 +46,42 @@ class Monitoring(ServerTest):
         text = server.get("/metrics").body.decode()
         return set(re.findall(r"^([a-z_]+)(?:\{| )", text, re.M)), text
 
-    def used(self, text):
-        return set(re.findall(r"\b(?:rung|process)_[a-z_]+\b", text))
-
     def test_dashboard_and_alarms_ask_for_what_there_is(self):
         names, text = self.metrics()
-        dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
-        queries = [t["expr"] for p in dashboard["panels"] for t in p["targets"]]
+        panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text())["panels"]
+        self.assertEqual(len({p["id"] for p in panels}), len(panels))
+        queries = dashboard_queries()
         self.assertGreater(len(queries), 30)
-        for query in queries:
-            self.assertLessEqual(self.used(query), names, query)
+        for query in queries + dashboard_queries(SHARED):
             self.assertEqual(query.count("("), query.count(")"), query)
             self.assertEqual(query.count("{"), query.count("}"), query)
-        self.assertEqual(len({p["id"] for p in dashboard["panels"]}), len(dashboard["panels"]))
-        alarms = re.findall(r"expr: (.*)", (DEPLOY / "alerts.yml").read_text())
-        self.assertGreater(len(alarms), 5)
-        for expr in alarms:
-            self.assertLessEqual(self.used(expr), names, expr)
+        alarms = rule_queries("alerts.yml") + rule_queries("slo.yml")
+        self.assertGreater(len(alarms), 25)
+        recorded = set(re.findall(r"record: (\S+)", (DEPLOY / "slo.yml").read_text()))
+        for query in queries + alarms:
+            self.assertLessEqual(metrics_in(query), names, query)
+            self.assertLessEqual(set(re.findall(r"\brung:[\w:]+", query)), recorded, query)
         for label in ("route=", "code=", 'for="', 'board="', "le="):  # labels that the queries name
             self.assertIn(label, text)
 
     def test_every_alarm_is_explained(self):
         page = (SOURCE / "docs/operations.md").read_text()
-        for name in re.findall(r"alert: (\w+)", (DEPLOY / "alerts.yml").read_text()):
-            self.assertIn(f"`{name}`", page)
+        for file in RULES:
+            for name in re.findall(r"alert: (\w+)", (DEPLOY / file).read_text()):
+                self.assertIn(f"`{name}`", page)
 
+    def test_prometheus_understands_the_rules(self):
+        """And they fire when they should (promtool_slo.yml)."""
+        if not shutil.which("promtool"):
+            self.skipTest("no promtool")
+        config = (DEPLOY / "prometheus.yml").read_text()
+        for file in RULES:
+            self.assertIn(f"  - {file}\n", config)
+        for words in (["check", "rules", *(DEPLOY / file for file in RULES)],
+                      ["check", "config", "--syntax-only", DEPLOY / "prometheus.yml"],
+                      ["test", "rules", pathlib.Path(__file__).parent / "promtool_slo.yml"]):
+            run = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=WAIT)
+            self.assertEqual(run.returncode, 0, f"{words}: {run.stdout}{run.stderr}")
 
     def test_prometheus_may_scrape(self):
         """The key that the pages tell to make opens /metrics; prometheus.yml reads it where compose.yaml puts it."""
@@ -140,6 +172,105 @@ class Files(unittest.TestCase):
             self.assertIn(f"`{name}`", (SOURCE / "docs/configuration.md").read_text(), value)
         for path in re.findall(r"- \./([\w./-]+):", (DEPLOY / "compose.yaml").read_text()):
             self.assertTrue((DEPLOY / path).exists(), path)
+
+
+class Balancer(unittest.TestCase):
+    def test_haproxy_understands_its_configuration(self):
+        if not shutil.which("haproxy"):
+            self.skipTest("no haproxy")
+        text = re.sub(r"\brung-\d:", "127.0.0.1:", (DEPLOY / "haproxy.cfg").read_text().replace("/run/haproxy/", "/tmp/"))
+        with tempfile.NamedTemporaryFile("w", suffix=".cfg") as file:
+            file.write(text)
+            file.flush()
+            run = subprocess.run(["haproxy", "-c", "-f", file.name], capture_output=True, text=True, timeout=WAIT)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertNotIn("[WARNING]", run.stdout + run.stderr)
+
+    def test_haproxy_asks_what_there_is(self):
+        document = json.loads(rung_openapi())
+        for path in set(re.findall(r" uri (\S+)", (DEPLOY / "haproxy.cfg").read_text())):
+            path, _, query = path.partition("?")
+            known = {p["name"] for p in document["paths"][path]["get"].get("parameters", ())}
+            self.assertLessEqual({q.split("=")[0] for q in query.split("&") if q}, known)
+
+
+def rung_openapi():
+    with Server(data=False) as server:
+        return server.get("/openapi.json").body
+
+
+class Kubernetes(unittest.TestCase):
+    """deploy/kubernetes: what one file names is in another, and the server knows its settings."""
+
+    def setUp(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("no python3-yaml")
+        self.folder = DEPLOY / "kubernetes"
+        self.kustomization = yaml.safe_load((self.folder / "kustomization.yaml").read_text())
+        self.documents = [d for file in self.kustomization["resources"] for d in yaml.safe_load_all((self.folder / file).read_text())]
+
+    def one(self, kind, name="rung"):
+        found = [d for d in self.documents if d["kind"] == kind and d["metadata"]["name"] == name]
+        self.assertEqual(len(found), 1, f"{kind} {name}")
+        return found[0]
+
+    def test_what_belongs_together_has_the_same_names(self):
+        stateful = self.one("StatefulSet")
+        labels = stateful["spec"]["template"]["metadata"]["labels"]
+        selectors = [stateful["spec"]["selector"]["matchLabels"], self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+                     self.one("Service")["spec"]["selector"], self.one("Service", "rung-nodes")["spec"]["selector"]]
+        self.assertEqual(selectors, [labels] * 4)
+        nodes = self.one("Service", stateful["spec"]["serviceName"])
+        self.assertEqual(nodes["spec"]["clusterIP"], "None")
+        self.assertLess(self.one("PodDisruptionBudget")["spec"]["maxUnavailable"], stateful["spec"]["replicas"])
+        pod = stateful["spec"]["template"]["spec"]
+        volumes = {v["name"] for v in pod["volumes"]} | {v["metadata"]["name"] for v in stateful["spec"]["volumeClaimTemplates"]}
+        container, before = pod["containers"][0], pod["initContainers"][0]
+        self.assertEqual({m["name"] for m in container["volumeMounts"] + before["volumeMounts"]}, volumes)
+        self.assertIn(pod["volumes"][0]["configMap"]["name"], [g["name"] for g in self.kustomization["configMapGenerator"]])
+        ports = {p["name"] for p in container["ports"]}
+        for service in ("rung", "rung-nodes"):
+            self.assertLessEqual({p["targetPort"] for p in self.one("Service", service)["spec"]["ports"]}, ports)
+
+    def test_the_server_knows_its_settings_and_probes(self):
+        with tempfile.TemporaryDirectory(prefix="rung-kubernetes-") as folder:
+            keys = rung("keys", "create", "--data", folder, "--role", "admin")  # as docs/replication.md makes the secret
+            (pathlib.Path(folder) / "peers.key").write_text(keys.stdout)
+            install = self.one("StatefulSet")["spec"]["template"]["spec"]["initContainers"][0]["command"]
+            self.assertEqual([p.rpartition("/")[2] for p in install[-2:]], ["keys", "peers.key"])
+            text = (self.folder / "rung.conf").read_text().replace("/etc/rung/keys/", f"{folder}/")
+            (pathlib.Path(folder) / "rung.conf").write_text(text)
+            run = rung("config", "check", "--config", f"{folder}/rung.conf", env={"PATH": "/usr/bin"})
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+        text = (self.folder / "rung.conf").read_text()
+        stateful = self.one("StatefulSet")
+        pod = stateful["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        document = json.loads(rung_openapi())
+        for probe in ("readinessProbe", "livenessProbe"):
+            self.assertIn(container[probe]["httpGet"]["path"], document["paths"])
+        for port in container["ports"]:
+            self.assertRegex(text, rf"(?m)^{ {'http': 'http', 'redis': 'resp'}[port['name']]} = \S+:{port['containerPort']}$")
+        mounts = {m["mountPath"] for m in container["volumeMounts"]}
+        for path in re.findall(r"(?m)^\w+ = (/\S+)$", text):
+            self.assertTrue(any(path == m or path.startswith(m + "/") for m in mounts), path)
+        times = {name: int(re.search(rf"(?m)^{name} = (\d+)s$", text)[1]) for name in ("stop_delay", "stop_timeout")}
+        self.assertGreater(pod["terminationGracePeriodSeconds"], sum(times.values()))
+        ready = container["readinessProbe"]
+        self.assertGreater(times["stop_delay"], ready["periodSeconds"] * ready["failureThreshold"] + ready["timeoutSeconds"])
+        peers = re.search(r"(?m)^peers = (\S+)$", text)[1].split(",")
+        self.assertEqual(peers, [f"http://rung-{i}.{stateful['spec']['serviceName']}:7864" for i in range(stateful["spec"]["replicas"])])
+        user = re.search(r"useradd --system --uid (\d+)", (DEPLOY / "Dockerfile").read_text())[1]
+        self.assertEqual(pod["securityContext"]["runAsUser"], int(user))
+
+    def test_kustomize(self):
+        if not shutil.which("kubectl"):
+            self.skipTest("no kubectl")
+        run = subprocess.run(["kubectl", "kustomize", self.folder], capture_output=True, text=True, timeout=WAIT)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("kind: StatefulSet", run.stdout)
 
 
 class Package(unittest.TestCase):
