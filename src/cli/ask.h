@@ -67,8 +67,10 @@ int rung_ask_submit(const rung_command *self, rung_client *c, rung_slice lines,
 /* Print the error of a reply. Returns RUNG_EXIT_PROBLEM. */
 int rung_ask_fail(const rung_command *self, const rung_reply *reply);
 
-/* Print the status of a server, from /readyz and /metrics, unless `is_quiet`. RUNG_EXIT_PROBLEM: not ready. */
-int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet);
+/* Print the status of a server, from /readyz and /metrics, unless `is_quiet`, and of its `peers` (URL,URL; may be
+ * NULL). RUNG_EXIT_PROBLEM: one of them is not ready, or two have different states at the same sequence. */
+int rung_server_status(const rung_command *self, const rung_ask_args *args, const char *peers,
+                       bool is_quiet);
 
 /* ---- one request as data ---- */
 

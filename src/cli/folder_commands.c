@@ -8,6 +8,7 @@
 #include <rung/rung.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef unsigned long long ull;
 
@@ -15,7 +16,7 @@ typedef unsigned long long ull;
 
 typedef struct status_args {
     rung_ask_args ask;
-    const char *folder;
+    const char *folder, *peers;
     bool quick, ready;
 } status_args;
 
@@ -24,6 +25,8 @@ static const rung_option status_options[] = {
                           "a data folder or backup, instead of a server"),
     RUNG_OPTION_FLAG(status_args, ready, "--ready",
                      "server: print nothing; exit code 0 if it is ready"),
+    RUNG_OPTION_TEXT(status_args, peers, "--peers", "URL,...",
+                     "server: also the others on its log (or RUNG_PEERS)"),
     RUNG_OPTION_FLAG(status_args, quick, "--quick",
                      "folder: look at the files only, do not build the state"),
     RUNG_ASK_OPTIONS,
@@ -143,7 +146,8 @@ static int run_status(const rung_command *self, void *arguments) {
     folder_status status = {0};
     rung_err err = {0};
     if (!args->folder)
-        return rung_server_status(self, &args->ask, args->ready);
+        return rung_server_status(self, &args->ask,
+                                  args->peers ? args->peers : getenv("RUNG_PEERS"), args->ready);
     if (read_status(args, &status, &err) < 0)
         return rung_command_fail(self, &err);
     if (args->ask.json)
@@ -156,13 +160,15 @@ static int run_status(const rung_command *self, void *arguments) {
 const rung_command rung_command_status = {
     .name = "status",
     .summary = "show the status of a server, or the contents of a data folder",
-    .details = "Without DIR it asks the server: exit code 1 if that is not ready, 3 if it cannot\n"
-               "be reached.\n"
-               "\n"
-               "With DIR it reads that folder, without a lock, even while a server uses it. It\n"
-               "builds the state in memory from the newest snapshot and the log, which needs as\n"
-               "much memory as a server; --quick skips that. Two folders with the same sequence\n"
-               "and digest hold the same state.\n",
+    .details =
+        "Without DIR it asks the server: exit code 1 if that is not ready, 3 if it cannot\n"
+        "be reached. With --peers it also asks the others: exit code 1 if one is not ready,\n"
+        "or if two have different states at the same sequence.\n"
+        "\n"
+        "With DIR it reads that folder, without a lock, even while a server uses it. It\n"
+        "builds the state in memory from the newest snapshot and the log, which needs as\n"
+        "much memory as a server; --quick skips that. Two folders with the same sequence\n"
+        "and digest hold the same state.\n",
     RUNG_OPTIONS(status_args, status_options),
     .run = run_status,
 };

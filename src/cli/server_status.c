@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* rung status of a server, from /readyz and /metrics; and of its peers, from the /readyz of each. */
 #define _GNU_SOURCE
 #include "cli/ask.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { SERVERS_MAX = 64, URL_MAX = 512 };
+
+/* What /readyz of one server says. */
+typedef struct server_row {
+    char url[URL_MAX], state[64], digest[40], detail[256];
+    bool is_ready, has_log;
+    uint64_t seq, lag;
+    int64_t silent_ms;
+} server_row;
+
+static void read_row(server_row *row, const rung_reply *reply) {
+    rung_slice body = rung_reply_body(reply), log;
+    row->is_ready = reply->status == 200;
+    rung_answer_member(body, row->is_ready ? "status" : "code", row->state, sizeof row->state);
+    rung_answer_member(body, "detail", row->detail, sizeof row->detail);
+    rung_answer_member(body, "digest", row->digest, sizeof row->digest);
+    row->seq = (uint64_t)rung_answer_number(body, "seq", 0);
+    row->has_log = rung_answer_find(body, "log", &log);
+    row->lag = (uint64_t)rung_answer_number(body, "log.lag", 0);
+    row->silent_ms = rung_answer_number(body, "log.silent_ms", 0);
+}
 
 /* The value of a metric in the text of /metrics: the sum over its labels. false: none. */
 static bool find_metric(rung_slice text, const char *name, double *value_out) {
@@ -60,7 +83,7 @@ static void print_numbers(rung_slice m) {
 }
 
 /* What /metrics says, as numbers by their names. */
-static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_slice m) {
+static void print_json_numbers(rung_slice m) {
     static const char *const names[] = {
         "rung_boards",
         "rung_players",
@@ -71,66 +94,207 @@ static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_sl
         "rung_log_writable",
         "rung_changes_waiting",
         "rung_log_durable_seq",
+        "rung_log_end_seq",
+        "rung_log_lag_events",
+        "rung_log_silent_seconds",
         "rung_snapshot_seq",
         "rung_archive_seq",
         "rung_archive_behind_events",
         "process_resident_memory_bytes",
     };
     double value;
-    fputs("{\"url\":", stdout);
-    rung_print_json(stdout, rung_slice_str(rung_client_url(c)));
-    printf(",\"ready\":%s", is_ready ? "true" : "false");
-    if (is_ready)
-        printf(",\"seq\":%lld", (long long)seq);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (find_metric(m, names[i], &value))
             printf(",\"%s\":%.0f", names[i], value);
-    puts("}");
 }
 
-static void print_ready(const rung_client *c, bool is_ready, rung_slice ready) {
-    char text[300], count[RUNG_COUNT_TEXT_MAX];
-    rung_terminal_line("server", rung_client_url(c));
-    if (is_ready)
-        snprintf(text, sizeof text, "%s",
-                 rung_count_text((uint64_t)rung_answer_number(ready, "seq", 0), count));
-    rung_terminal_line(is_ready ? "sequence" : "not ready",
-                       is_ready ? text : rung_answer_member(ready, "detail", text, sizeof text));
+/* The members of a server, without braces. */
+static void print_json_row(const server_row *row) {
+    fputs("\"url\":", stdout);
+    rung_print_json(stdout, rung_slice_str(row->url));
+    printf(",\"ready\":%s,\"state\":", row->is_ready ? "true" : "false");
+    rung_print_json(stdout, rung_slice_str(row->state));
+    if (row->is_ready) {
+        printf(",\"seq\":%llu,\"digest\":", (unsigned long long)row->seq);
+        rung_print_json(stdout, rung_slice_str(row->digest));
+    }
+    if (row->has_log)
+        printf(",\"lag\":%llu,\"silent_ms\":%lld", (unsigned long long)row->lag,
+               (long long)row->silent_ms);
 }
 
-static int ask_status(const rung_command *self, rung_client *client, bool is_json, bool is_quiet) {
-    rung_path ready_path = {0}, metrics_path = {0};
-    rung_reply ready, metrics = {0};
-    rung_slice text = {"", 0};
-    rung_path_add(&ready_path, "/readyz");
-    rung_path_add(&metrics_path, "/metrics");
-    int code = rung_ask_status(self, client, "GET", &ready_path, &ready);
-    if (code)
-        return code;
-    bool is_ready = ready.status == 200;
-    code = is_ready ? RUNG_EXIT_OK : RUNG_EXIT_PROBLEM;
-    if (is_quiet)
-        return code;
-    if (!is_json)
-        print_ready(client, is_ready, rung_reply_body(&ready)); /* the next request replaces it */
-    int64_t seq = rung_answer_number(rung_reply_body(&ready), "seq", 0);
-    if (rung_client_ask(client, "GET", &metrics_path, NULL, (rung_slice){0}, &metrics, NULL) ==
-            RUNG_OK &&
-        metrics.status == 200)
-        text = rung_reply_body(&metrics);
-    if (is_json)
-        print_json(client, is_ready, seq, text);
-    else if (text.len)
-        print_numbers(text);
+static void print_json(const server_row *rows, size_t count, rung_slice metrics) {
+    putchar('{');
+    print_json_row(&rows[0]);
+    print_json_numbers(metrics);
+    if (count > 1)
+        fputs(",\"servers\":[", stdout);
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        fputs(i ? ",{" : "{", stdout);
+        print_json_row(&rows[i]);
+        putchar('}');
+    }
+    puts(count > 1 ? "]}" : "}");
+}
+
+static void print_ready(const server_row *row) {
+    char text[160], a[RUNG_COUNT_TEXT_MAX];
+    rung_terminal_line("server", row->url);
+    if (!row->is_ready) {
+        rung_terminal_line("not ready", row->detail);
+        return;
+    }
+    rung_terminal_line("sequence", rung_count_text(row->seq, a));
+    rung_terminal_line("digest", row->digest);
+    if (row->has_log) {
+        snprintf(text, sizeof text, "shared; this server is %s events behind",
+                 rung_count_text(row->lag, a));
+        rung_terminal_line("log", text);
+    }
+    if (row->silent_ms > 0) {
+        snprintf(text, sizeof text, "no broker has answered for %lld seconds: changes are refused",
+                 (long long)(row->silent_ms + 999) / 1000);
+        rung_terminal_line("", text);
+    }
+}
+
+/* ---- several servers ---- */
+
+static void add_row(rung_table *t, const server_row *row) {
+    char count[RUNG_COUNT_TEXT_MAX];
+    rung_color color = row->is_ready ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD;
+    rung_table_word(t, RUNG_COLOR_PLAIN, rung_slice_str(row->url));
+    rung_table_word(t, color, rung_slice_str(row->state));
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    row->is_ready ? rung_count_text(row->seq, count) : "");
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    row->has_log ? rung_count_text(row->lag, count) : "");
+    rung_table_word(t, RUNG_COLOR_DIM, rung_slice_str(row->digest));
+    if (row->silent_ms > 0)
+        rung_table_cell(t, RUNG_COLOR_BAD, "%lld s", (long long)(row->silent_ms + 999) / 1000);
+    else
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", "");
+}
+
+static void print_servers(const server_row *rows, size_t count) {
+    static const rung_table_column columns[] = {{"server", false},  {"state", false},
+                                                {"sequence", true}, {"behind", true},
+                                                {"digest", false},  {"silent", true}};
+    rung_table *t = rung_table_begin(6, columns);
+    for (size_t i = 0; i < count; i++)
+        add_row(t, &rows[i]);
+    rung_table_drop_empty(t, 5);
+    putchar('\n');
+    rung_table_print(t, stdout);
+}
+
+/* Two servers at the same sequence with different digests: NULL if there are none. */
+static const server_row *find_different(const server_row *rows, size_t count,
+                                        const server_row **other_out) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (rows[i].is_ready && rows[j].is_ready && rows[i].seq == rows[j].seq &&
+                strcmp(rows[i].digest, rows[j].digest) != 0) {
+                *other_out = &rows[j];
+                return &rows[i];
+            }
+    return NULL;
+}
+
+static int judge(const server_row *rows, size_t count, bool is_json) {
+    const server_row *other, *one = find_different(rows, count, &other);
+    int code = one ? RUNG_EXIT_PROBLEM : RUNG_EXIT_OK;
+    if (one && !is_json) {
+        rung_print_colored(RUNG_COLOR_BAD,
+                           "different states at sequence %llu: ", (unsigned long long)one->seq);
+        printf("%s and %s\n", other->url, one->url);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].is_ready)
+            code = RUNG_EXIT_PROBLEM;
     return code;
 }
 
-int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet) {
+static void ask_peer(const rung_ask_args *args, server_row *row) {
+    rung_client_config config = {
+        .url = row->url, .key_file = args->key_file, .ca_file = args->ca_file};
+    rung_client *client = NULL;
+    rung_path path = {0};
+    rung_reply reply;
+    rung_path_add(&path, "/readyz");
+    if (rung_client_create(&config, &client, NULL) < 0 ||
+        rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, NULL) < 0)
+        snprintf(row->state, sizeof row->state, "not reached");
+    else
+        read_row(row, &reply);
+    rung_client_destroy(client);
+}
+
+/* `peers`: URLs with commas between them. Returns how many rows there are then. */
+static size_t ask_peers(const rung_ask_args *args, const char *peers, server_row *rows) {
+    size_t count = 1;
+    while (*peers && count < SERVERS_MAX) {
+        size_t len = strcspn(peers, ",");
+        server_row *row = &rows[count];
+        *row = (server_row){0};
+        snprintf(row->url, sizeof row->url, "%.*s", (int)len, peers);
+        if (len > 0 && strcmp(row->url, rows[0].url) != 0) {
+            ask_peer(args, row);
+            count++;
+        }
+        peers += len + (peers[len] == ',');
+    }
+    return count;
+}
+
+/* ---- the command ---- */
+
+static int ask_status(const rung_command *self, rung_client *client, server_row *row) {
+    rung_path path = {0};
+    rung_reply reply;
+    rung_path_add(&path, "/readyz");
+    int code = rung_ask_status(self, client, "GET", &path, &reply);
+    if (code)
+        return code;
+    snprintf(row->url, sizeof row->url, "%s", rung_client_url(client));
+    read_row(row, &reply);
+    return RUNG_EXIT_OK;
+}
+
+static rung_slice ask_metrics(rung_client *client) {
+    rung_path path = {0};
+    rung_reply reply = {0};
+    rung_path_add(&path, "/metrics");
+    if (rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, NULL) == RUNG_OK &&
+        reply.status == 200)
+        return rung_reply_body(&reply);
+    return (rung_slice){"", 0};
+}
+
+int rung_server_status(const rung_command *self, const rung_ask_args *args, const char *peers,
+                       bool is_quiet) {
+    static server_row rows[SERVERS_MAX]; /* static: it is large */
     rung_client *client;
     int code = rung_ask_open(self, args, &client);
     if (code)
         return code;
-    code = ask_status(self, client, args->json, is_quiet);
+    size_t count = 1;
+    code = ask_status(self, client, &rows[0]);
+    if (code == RUNG_EXIT_OK && !is_quiet) {
+        rung_slice metrics = ask_metrics(client);
+        count = peers ? ask_peers(args, peers, rows) : 1;
+        if (args->json) {
+            print_json(rows, count, metrics);
+        } else {
+            print_ready(&rows[0]);
+            if (metrics.len)
+                print_numbers(metrics);
+            if (count > 1)
+                print_servers(rows, count);
+        }
+    }
+    if (code == RUNG_EXIT_OK)
+        code = judge(rows, count, args->json || is_quiet);
     rung_client_destroy(client);
     return code;
 }

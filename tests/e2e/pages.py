@@ -32,10 +32,14 @@ def examples(page):
             yield command, expected
 
 
+def clean_environment():
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("RUNG_")}
+    return {**clean, "PATH": f"{BUILD}:{BUILD}/examples:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+
+
 def run_page(test, page, folder, env=None):
     """Run a page in `folder`; returns how many commands it had. `test` is the TestCase."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("RUNG_")}
-    env = {**clean, "PATH": f"{BUILD}:{BUILD}/examples:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm", **(env or {})}
+    env = {**clean_environment(), **(env or {})}
     server, count = None, 0
     try:
         for command, expected in examples(page):
