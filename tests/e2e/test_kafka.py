@@ -215,6 +215,31 @@ class Replicated(KafkaTest):
         until(lambda: not age(), "the end of the age")
         self.check(server.get("/readyz?writes=true"), 200)
 
+    def test_redis_clients_read_their_writes(self):
+        servers = [self.node(), self.node()]
+        with Connection(servers[0].resp) as one, Connection(servers[1].resp) as two:
+            for n in range(50):
+                one.call("ZADD", "race", n, "ada")
+                seq = one.call("RUNG.SEQ").value
+                self.assertGreaterEqual(two.call("RUNG.WAITSEQ", seq).value, seq)
+                self.assertEqual(float(two.call("ZSCORE", "race", "ada").value), n)
+                two.call("ZADD", "race", n, "bob")
+                self.assertGreater(one.call("RUNG.LATEST").value, seq)
+                self.assertEqual(float(one.call("ZSCORE", "race", "bob").value), n)
+
+    def test_redis_clients_hear_of_a_broker_that_is_gone(self):
+        server = self.node(timeout="500ms")
+        with Connection(server.resp) as client:
+            client.call("ZADD", "race", 1, "ada")
+            self.brokers[0].pause()
+            try:
+                self.assertRegex(client.call("ZADD", "race", 2, "ada").raw, b"^-(LOGDOWN|UNKNOWN) ")
+                self.assertRegex(client.call("RUNG.LATEST").raw, b"^-(LOGDOWN|TRYAGAIN) ")
+                self.assertEqual(float(client.call("ZSCORE", "race", "ada").value), 1)
+            finally:
+                self.brokers[0].resume()
+            until(lambda: client.call("ZADD", "race", 3, "ada").raw.startswith(b":"), "the broker is back")
+
     def test_snapshots(self):
         a, b = self.node(), self.node()
         self.board(a, b)

@@ -253,6 +253,12 @@ static const rung__resp_command commands[] = {
            rung__resp_build_submit, NULL, "rung", "",
            "Submit a score: one event, all windows, scopes and teams",
            .reply_score = rung__resp_reply_submit),
+    SAY("rung.seq", 1, RF | RUNG__NO_MULTI, rung__resp_answer_rung_seq, "rung", "",
+        "The position in the log that the replies so far reflect", .role = RUNG_ROLE_READ),
+    SAY("rung.waitseq", 2, R | RUNG__ALONE | RUNG__NO_MULTI, rung__resp_answer_rung_waitseq, "rung",
+        "", "Wait until this server has applied a position of the log", .role = RUNG_ROLE_READ),
+    SAY("rung.latest", 1, R | RUNG__ALONE | RUNG__NO_MULTI, rung__resp_answer_rung_latest, "rung",
+        "", "Wait for everything that any server has acknowledged", .role = RUNG_ROLE_READ),
     SAY("rung.help", -1, N, rung__resp_answer_rung_help, "rung", "", "Usage of the RUNG commands"),
 };
 

@@ -89,6 +89,11 @@ rung__resp_answer rung__resp_answer_rung_top;
 rung__resp_answer rung__resp_answer_rung_friends;
 rung__resp_answer rung__resp_answer_rung_percentile;
 rung__resp_answer rung__resp_answer_rung_help;
+
+/* position.c */
+rung__resp_answer rung__resp_answer_rung_seq;
+rung__resp_answer rung__resp_answer_rung_waitseq;
+rung__resp_answer rung__resp_answer_rung_latest;
 rung__resp_build rung__resp_build_submit;
 rung__resp_reply_score rung__resp_reply_submit;
 

@@ -47,6 +47,10 @@ bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
         return rung__resp_error(call, "OOM command not allowed when used memory > 'memory.max'");
     if (st == RUNG_ENOMEM)
         code = "OOM ";
+    else if (err && err->reason == RUNG_REASON_LOG_UNAVAILABLE)
+        code = "LOGDOWN ";
+    else if (err && err->reason == RUNG_REASON_OUTCOME_UNKNOWN)
+        code = "UNKNOWN ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)
         code = "MISCONF ";
     else if (st == RUNG_ELIMIT)

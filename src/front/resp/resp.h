@@ -42,6 +42,7 @@ typedef struct rung_resp_config {
     uint32_t pending_bytes_max; /* and their bytes; 0: 256 KiB */
     uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
     uint64_t work_max;          /* members that one command may look at; 0: 1,000,000 */
+    uint32_t wait_ms;           /* how long RUNG.WAITSEQ and RUNG.LATEST wait; 0: 5 s */
     uint32_t auth_ms;           /* until a key is shown, where one is needed; 0: 10 s */
     uint32_t command_ms;        /* to receive a command, and 1 s more for every 64 KiB; 0: 10 s */
     uint32_t idle_ms;    /* between commands: in MULTI, or when connections are short; 0: 75 s */

@@ -26,6 +26,7 @@ static void on_timer(void *ctx) {
     rung_resp *r = ctx;
     bool is_needed = resume_stalled(r);
     is_needed |= rung__resp_blocked_due(r, rung_hub_now(r->hub));
+    is_needed |= rung__resp_positions_due(r);
     if (!is_needed)
         rung_timer_stop(r->loop, &r->timer);
 }
@@ -67,6 +68,7 @@ static void fill_defaults(rung_resp_config *c) {
     OR(command_ms, 10000);
     OR(idle_ms, 75000);
     OR(work_max, 1000000);
+    OR(wait_ms, 5000);
     OR(version, "");
 #undef OR
     if (c->command_max > RUNG__COMMAND_MAX)
@@ -114,6 +116,7 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     r->waiters.hash = (rung_hash_key){rung__resp_random(r), rung__resp_random(r)};
     r->waiters.clients.max = r->config.blocked_max;
     r->waiters.waits.max = RUNG__WAITS_MAX;
+    r->positions.clients.max = RUNG__POSITIONS_MAX;
     rung_hub_observe(r->hub, rung__resp_applied, r);
     rung__resp_commands_index(&r->commands);
     r->started_ms = rung_hub_now(r->hub);

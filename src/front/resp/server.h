@@ -4,6 +4,7 @@
 #define RUNG_FRONT_RESP_SERVER_H
 
 #include "front/resp/block.h"
+#include "front/resp/position.h"
 #include "front/resp/reply.h"
 #include "front/resp/request.h"
 #include "service/service.h"
@@ -38,6 +39,7 @@ struct rung_resp {
     uint32_t *in_flight_by_key; /* changes in flight by hash of their key */
     uint32_t in_flight_wide;
     rung__resp_waiters waiters;
+    rung__resp_positions positions;
     rung_loop *loop;                 /* the net's */
     rung_task answer;                /* serves stalled and blocked sessions */
     rung_timer timer;                /* likewise, while there are any */

@@ -66,6 +66,7 @@ void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at) {
 void rung__resp_session_close(rung__resp_session *s) {
     if (s->state == RUNG__SESSION_BLOCKED)
         rung__resp_unblock(s);
+    rung__resp_position_drop(s);
     rung__resp_session_enter(s, RUNG__SESSION_CLOSING);
     if (!s->pending)
         rung_conn_finish(s->conn);
@@ -285,6 +286,7 @@ static void on_closed(rung_conn *c) {
     rung_resp *r = s->r;
     if (s->state == RUNG__SESSION_BLOCKED)
         rung__resp_unblock(s);
+    rung__resp_position_drop(s);
     rung__resp_session_enter(s, RUNG__SESSION_GONE);
     RUNG_LIST_REMOVE(&r->sessions, s, all);
     r->stats.open--;

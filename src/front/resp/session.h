@@ -42,6 +42,7 @@ typedef struct rung__resp_watched {
 } rung__resp_watched;
 
 typedef struct rung__resp_blocked rung__resp_blocked;
+typedef struct rung__resp_position rung__resp_position;
 
 enum { RUNG__CLIENT_NAME_MAX = 64 };
 
@@ -67,6 +68,7 @@ struct rung__resp_session {
     uint32_t resume_at;          /* PAUSED until at most so many requests are in flight */
     rung__resp_blocked *blocked; /* while BLOCKED */
     size_t blocked_bytes;
+    rung__resp_position *position; /* while it waits for a position of the log; else NULL */
     /* requests */
     uint32_t pending; /* in flight */
     size_t pending_bytes;
