@@ -614,3 +614,17 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     write_limits(w, def);
     RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
 }
+
+void rung_values_json_write(rung_json_writer *w, const rung_board_def *def,
+                            const rung_value *values, uint32_t count) {
+    RUNG_JSON_KEY(w, "score");
+    rung_score_json_write(w, &def->key.columns[0], values[0]);
+    if (count < 2)
+        return;
+    RUNG_JSON_OPEN(w, "columns", object);
+    for (uint32_t i = 1; i < count && i < def->key.column_count; i++) {
+        rung_json_write_key(w, def->column_names[i - 1]);
+        rung_score_json_write(w, &def->key.columns[i], values[i]);
+    }
+    rung_json_close_object(w);
+}

@@ -130,6 +130,14 @@ static inline void rung_json_write_null(rung_json_writer *w) {
     rung__json_put(w, "null", 4, true);
 }
 
+/* The number, or null for 0. */
+static inline void rung_json_write_uint_or_null(rung_json_writer *w, uint64_t number) {
+    if (number)
+        rung_json_write_uint(w, number);
+    else
+        rung_json_write_null(w);
+}
+
 /* Append bytes without commas: newlines, or text around the JSON. */
 static inline void rung_json_append(rung_json_writer *w, rung_slice bytes) {
     rung_buffer_put(&w->buffer, bytes.ptr, bytes.len);

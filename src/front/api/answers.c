@@ -44,20 +44,6 @@ static void write_percentile(rung_json_writer *w, double percentile) {
     RUNG_JSON_MEMBER(w, "percentile", fixed, (int64_t)(percentile * 1e9 + 0.5), 9);
 }
 
-void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
-                        uint32_t count) {
-    RUNG_JSON_KEY(w, "score");
-    rung_score_json_write(w, &def->key.columns[0], values[0]);
-    if (count < 2)
-        return;
-    RUNG_JSON_OPEN(w, "columns", object);
-    for (uint32_t i = 1; i < count && i < def->key.column_count; i++) {
-        rung_json_write_key(w, def->column_names[i - 1]);
-        rung_score_json_write(w, &def->key.columns[i], values[i]);
-    }
-    rung_json_close_object(w);
-}
-
 bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute) {
     for (uint32_t i = 0; i < def->scope_count; i++)
         if (rung_slice_eq(def->scopes[i], attribute))
@@ -118,7 +104,7 @@ static void write_player_row(rung_json_writer *w, const rung_ranking *k, const r
         RUNG_JSON_MEMBER(w, "global_rank", uint, row->rank);
     RUNG_JSON_MEMBER(w, "player", string, row->id);
     write_profile(w, k, row);
-    rung_answer_values(w, k->def, row->values, row->value_count);
+    rung_values_json_write(w, k->def, row->values, row->value_count);
     if (row->has_at)
         RUNG_JSON_MEMBER(w, "at", time, row->at_ms);
 }
@@ -184,7 +170,7 @@ static void write_next(rung_json_writer *w, const rung_column *score, const rung
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o) {
     RUNG_JSON_MEMBER(w, "player", string, player);
-    rung_answer_values(w, def, o->values, o->value_count);
+    rung_values_json_write(w, def, o->values, o->value_count);
     RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
     RUNG_JSON_MEMBER(w, "duplicate", bool, o->duplicate);
     RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, o->rank_before);

@@ -15,13 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number, or null for 0; the text, or null for an empty one. */
-static inline void rung_json_write_uint_or_null(rung_json_writer *w, uint64_t number) {
-    if (number)
-        rung_json_write_uint(w, number);
-    else
-        rung_json_write_null(w);
-}
+/* The text, or null for an empty one. */
 static inline void rung_json_write_string_or_null(rung_json_writer *w, rung_slice text) {
     if (text.len)
         rung_json_write_string(w, text);
@@ -47,10 +41,6 @@ void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_ro
 /* A member `name` with an array of them. */
 void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *name,
                       const rung_row *rows, uint32_t count, bool among);
-
-/* score and, where there are more, columns: as members of an open object. */
-void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
-                        uint32_t count);
 
 /* The answer to a submission, as members of an open object. `def` is the board's now. */
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,

@@ -307,7 +307,7 @@ typedef struct at_score {
 
 static void write_at_score(rung_json_writer *w, const rung_read *r) {
     const at_score *a = (const at_score *)r;
-    rung_answer_values(w, r->q.k.def, a->values, a->value_count);
+    rung_values_json_write(w, r->q.k.def, a->values, a->value_count);
     RUNG_JSON_MEMBER(w, "rank", uint, a->rank);
     rung_answer_rows(w, &r->q.k, "above", r->q.rows, r->q.self, false);
     rung_answer_rows(w, &r->q.k, "below", r->q.rows + r->q.self, r->q.count - r->q.self, false);
@@ -354,7 +354,7 @@ static void write_target(rung_json_writer *w, const rung_read *r) {
         RUNG_JSON_MEMBER(w, "top_percent", real, rung__call_arg(r->call, "top_percent")->real);
     }
     if (r->q.count) {
-        rung_answer_values(w, r->q.k.def, r->q.rows[0].values, r->q.rows[0].value_count);
+        rung_values_json_write(w, r->q.k.def, r->q.rows[0].values, r->q.rows[0].value_count);
         RUNG_JSON_KEY(w, "entry");
         rung_answer_row(w, &r->q.k, &r->q.rows[0], false);
         return;
@@ -436,7 +436,7 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
             break;
         rung_json_open_object(w);
         RUNG_JSON_MEMBER(w, "top_percent", uint, percents[i]);
-        rung_answer_values(w, d->read.q.k.def, row.values, 1);
+        rung_values_json_write(w, d->read.q.k.def, row.values, 1);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
