@@ -810,8 +810,11 @@ rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err
     rung__board *b = rung__board_find(s, e->defined.board);
     if (!b && rung__set_find(s, e->defined.board))
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a set has this name");
-    return b ? change_board(s, b, &e->defined.def, err)
-             : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
+    rung_status st = b ? change_board(s, b, &e->defined.def, err)
+                       : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
+    if (st == RUNG_OK && s->on_change)
+        rung__tell_board(s, b, RUNG_CHANGE_BOARD_DEFINED);
+    return st;
 }
 
 rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err) {
@@ -824,6 +827,8 @@ rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err
 
 void rung__board_delete(rung_state *s, rung__board *b) {
     bool is_next = false; /* the next window to close may be one of its own */
+    if (s->on_change)
+        rung__tell_board(s, b, RUNG_CHANGE_BOARD_DELETED);
     for (uint32_t i = 0; i < b->window_count; i++)
         is_next = is_next || (b->windows[i]->kind && !b->windows[i]->closed &&
                               due_ms(b, b->windows[i]) <= s->next_close_ms);

@@ -206,7 +206,8 @@ __attribute__((always_inline)) static inline void advance_all(rung_state *s, run
         rung_descent_advance(p->descents, p->count, RUNG_DESCENT_INNER);
     if ((p = at_stage(a, ROWS, is_full)))
         rung_descent_advance(p->descents, p->count,
-                             rung__is_brief(p->event) ? RUNG_DESCENT_COUNTS : RUNG_DESCENT_RANKS);
+                             rung__is_brief(s, p->event) ? RUNG_DESCENT_COUNTS
+                                                         : RUNG_DESCENT_RANKS);
     if ((p = at_stage(a, REACH, is_full)))
         rung_descent_advance(p->descents, p->count, RUNG_DESCENT_MAP);
     if ((p = at_stage(a, NUMBER, is_full)))

@@ -56,6 +56,9 @@ struct rung_state {
     rung_slice last_name;
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
+    void (*on_change)(void *ctx, const rung_change *change);
+    void *on_change_ctx;
+    rung_event_kind cause;  /* of the event that is being applied */
     uint64_t ladders_freed; /* how often ladders were freed; not in the digest */
     bool broken;
     struct rung__lookahead *lookahead; /* of the run that is being applied */

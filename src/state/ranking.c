@@ -207,6 +207,53 @@ rung_digest rung__entry_digest(const rung__board *b, const rung__window *w, uint
                              rung_keyspec_words(&b->def->key));
 }
 
+/* ---- reports ---- */
+
+static rung_change change_of(const rung_state *s, const rung__board *b, rung_change_kind kind) {
+    return (rung_change){.kind = kind,
+                         .cause = s->cause,
+                         .seq = s->seq,
+                         .time_ms = s->time_ms,
+                         .board = rung_names_id(s->board_ids, b->number),
+                         .def = b->def};
+}
+
+static rung_change change_in(const rung_state *s, const rung__board *b, const rung__window *w,
+                             rung_change_kind kind, uint32_t player, const uint64_t *key) {
+    rung_change c = change_of(s, b, kind);
+    c.player = rung_names_id(s->players, player);
+    c.window = w->kind;
+    c.ordinal = w->ordinal;
+    c.season = w->season;
+    c.value_count = b->def->key.column_count;
+    rung__key_values(b, key, s->time_ms, c.values, NULL);
+    return c;
+}
+
+void rung__tell_entry(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
+                      const uint64_t *key, const rung_ladder_change *change, bool changed) {
+    rung_change c = change_in(s, b, w, RUNG_CHANGE_ENTRY, player, key);
+    c.changed = changed;
+    c.rank_before = change->rank_before;
+    c.rank = change->rank_after;
+    c.total = rung_ladder_count(w->ladder);
+    s->on_change(s->on_change_ctx, &c);
+}
+
+void rung__tell_removal(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
+                        const uint64_t *key) {
+    rung_change c = change_in(s, b, w, RUNG_CHANGE_REMOVED, player, key);
+    c.changed = true;
+    c.total = rung_ladder_count(w->ladder) - 1;
+    rung_ignore(rung_ladder_rank(w->ladder, player, b->def->rank, &c.rank_before), "it is there");
+    s->on_change(s->on_change_ctx, &c);
+}
+
+void rung__tell_board(rung_state *s, const rung__board *b, rung_change_kind kind) {
+    rung_change c = change_of(s, b, kind);
+    s->on_change(s->on_change_ctx, &c);
+}
+
 /* ---- put, remove, restore ---- */
 
 static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
@@ -243,14 +290,17 @@ rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, ui
 rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
                                   const uint64_t *key, const uint32_t *values) {
     uint32_t now[RUNG__SCOPE_SLOTS];
-    rung_ladder_change change = {.style = RUNG_RANK_UNIQUE};
+    rung_ladder_change change = {.style = b->def->rank};
     if (!w->closed) {
         values_now(s, b, player, now);
         values = now;
     }
     if (secure_values(s, b, w, player, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, NULL, key, values, &(rung__descents){0}, &change);
+    rung_status st = place(s, b, w, player, NULL, key, values, &(rung__descents){0}, &change);
+    if (st >= 0 && s->on_change)
+        rung__tell_entry(s, b, w, player, key, &change, true);
+    return st;
 }
 
 /* The value under which a ranked player is listed in a slot. In a closed window it may differ from today's. */
@@ -275,6 +325,8 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     rung_ladder_entry e;
     if (!w->ladder || rung_ladder_find(w->ladder, player, &e) != RUNG_OK)
         return RUNG_NOT_FOUND;
+    if (s->on_change)
+        rung__tell_removal(s, b, w, player, e.key);
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
         uint32_t value = value_in(s, b, w, slot, player);
         slot_remove(w, slot, value, player);

@@ -44,6 +44,13 @@ void rung__ranking_drop_teams(rung_state *s, rung__window *w);
 /* A team's key in the team ranking. */
 uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value);
 
+/* Report to on_change, which is set. An entry that was put as `change` says; a removal, before it is made; a board. */
+void rung__tell_entry(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
+                      const uint64_t *key, const rung_ladder_change *change, bool changed);
+void rung__tell_removal(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
+                        const uint64_t *key);
+void rung__tell_board(rung_state *s, const rung__board *b, rung_change_kind kind);
+
 /* Make `n` entries a heap, the first in the order of the ladder on top; take the first out. */
 void rung__entries_heap(const rung_ladder *l, rung_ladder_entry *list, uint32_t n);
 rung_ladder_entry rung__entries_pop(const rung_ladder *l, rung_ladder_entry *list, uint32_t *n);

@@ -449,7 +449,7 @@ static rung__descents descents_for(const submission *u, uint32_t i) {
 /* Change everything. Only the very first put can fail, and then nothing has changed. */
 static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
-    bool brief = rung__is_brief(u->e), fresh = false;
+    bool brief = rung__is_brief(u->s, u->e), fresh = false;
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
         rung_ladder_change change; /* the put fills the remaining fields that are needed */
@@ -475,6 +475,8 @@ static rung_status commit(submission *u, rung_outcome *out) {
                                       change.rank_before,
                                       change.rank_after,
                                       rung_ladder_count(r->window->ladder)};
+        if (u->s->on_change)
+            rung__tell_entry(u->s, u->b, r->window, u->player, r->key, &change, st == RUNG_OK);
     }
     for (uint32_t i = 0; fresh && i < u->count; i++)
         if (u->reached[i].fresh) {

@@ -29,8 +29,8 @@ uint32_t rung__reach_windows(rung_state *s, rung__board *b, int64_t at_ms, rung_
 RUNG_NODISCARD rung_status rung__score_become(const rung__board *b, const rung_score_event *e,
                                               int64_t at_ms, rung__reach *r);
 /* Is the new value the whole answer? Ranks and the next player above take time to find. */
-static inline bool rung__is_brief(const rung_score_event *e) {
-    return (e->when || e->is_brief) && !e->id.len;
+static inline bool rung__is_brief(const rung_state *s, const rung_score_event *e) {
+    return (e->when || e->is_brief) && !e->id.len && !s->on_change;
 }
 
 struct rung__prepared;

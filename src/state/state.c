@@ -94,6 +94,8 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->next_close_ms = INT64_MAX;
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
+    s->on_change = config->on_change;
+    s->on_change_ctx = config->on_change_ctx;
     s->rules = config->rules_level;
     if (rung_names_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
@@ -188,6 +190,7 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
     if (in_time && e->ts_ms > s->time_ms)
         s->time_ms = e->ts_ms;
     s->seq++;
+    s->cause = e->kind;
     bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
     rung_status st;
     if (!in_time) {

@@ -22,12 +22,43 @@ typedef struct rung_state rung_state;
 
 typedef struct rung_view rung_view;
 
+/* What an event changed, for whoever follows changes (rung_state_config.on_change). */
+typedef enum rung_change_kind {
+    RUNG_CHANGE_ENTRY, /* of a submission, or of the end of a ban: one call per window it reaches */
+    RUNG_CHANGE_REMOVED, /* a player's entry left a window: removed, banned, erased, ZREM, ... */
+    RUNG_CHANGE_BOARD_DEFINED,
+    RUNG_CHANGE_BOARD_DELETED, /* with all entries; also a key that expired or lost its last member */
+    RUNG_CHANGE_BOARD_REPLACED, /* all entries at once: a Redis command stored or renamed a key */
+} rung_change_kind;
+
+typedef struct rung_change {
+    rung_change_kind kind;
+    rung_event_kind cause; /* the event */
+    uint64_t seq;          /* its number */
+    int64_t time_ms;       /* log time */
+    rung_slice board;
+    const rung_board_def *def;
+    /* Of ENTRY and REMOVED: */
+    rung_slice player;
+    uint32_t window; /* a rung_window_kind */
+    int64_t ordinal; /* calendar windows */
+    rung_slice season;
+    bool changed; /* false: the event left the entry in this window as it was */
+    uint32_t rank_before, rank, total; /* in the board's style; 0: not ranked before, or now */
+    uint32_t value_count;
+    rung_value values[RUNG_COLUMNS_MAX]; /* the score after the event; of REMOVED, before */
+} rung_change;
+
 typedef struct rung_state_config {
     const rung_alloc *alloc; /* must outlive the state */
     /* Called inside apply when a window closes, while `view` can still read all of its standings (in the board's rank
      * style). rung_state_seq() is the number of the event. It must not change the state. NULL: not called. */
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
+    /* Called inside apply for everything that changes standings. It must not change the state, and makes every
+     * submission compute ranks. NULL: not called. */
+    void (*on_change)(void *ctx, const rung_change *change);
+    void *on_change_ctx;
     rung_hash_key hash_key; /* secret if untrusted clients choose names; never affects a result */
     uint32_t id_capacity;   /* submission ids to remember; 0: 1,000,000 */
     int64_t id_keep_ms;     /* for how long; 0: 24 hours */

@@ -16,6 +16,7 @@
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/people.h"
+#include "state/ranking.h"
 
 #include <string.h>
 
@@ -297,6 +298,8 @@ static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs)
     RUNG_ASSERT(st != RUNG_EINVAL); /* sorted, and nobody twice */
     if (st >= 0)
         rung__digest_add(&s->digest, rung__entries_digest(b, w));
+    if (st >= 0 && s->on_change)
+        rung__tell_board(s, b, RUNG_CHANGE_BOARD_REPLACED);
     return st;
 }
 
@@ -443,6 +446,8 @@ static rung_status give_name(rung_state *s, uint32_t old, rung_slice name) {
     }
     rung__digest_subtract(&s->digest, key_digest(s, old));
     if (b) {
+        if (s->on_change)
+            rung__tell_board(s, b, RUNG_CHANGE_BOARD_DELETED);
         s->boards[number] = b;
         s->boards[old] = NULL;
         s->last_board = NULL;
@@ -459,6 +464,8 @@ static rung_status give_name(rung_state *s, uint32_t old, rung_slice name) {
     rung__digest_add(&s->digest, key_digest(s, number));
     if (b && b->has_stash)
         rung__stash_sort(s, b->serial);
+    if (b && s->on_change)
+        rung__tell_board(s, b, RUNG_CHANGE_BOARD_REPLACED);
     return RUNG_OK;
 }
 
