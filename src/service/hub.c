@@ -169,6 +169,10 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
         state.on_close = f->on_close;
         state.on_close_ctx = f->ctx;
     }
+    if (f && f->on_change) {
+        state.on_change = f->on_change;
+        state.on_change_ctx = f->ctx;
+    }
     rung_status st = rung_random_hash_key(c->random, &state.hash_key, err);
     if (st < 0)
         return st;

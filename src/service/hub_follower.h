@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub_follower.h - the port of a follower of all events, live and replayed: the archive.
+/* hub_follower.h - the port of a follower of all events, live and replayed: the archive, the change feed.
  *
  * The owner of the state calls the functions; they must not block unless stated. A function may be NULL. */
 #ifndef RUNG_SERVICE_HUB_FOLLOWER_H
@@ -25,7 +25,8 @@ typedef struct rung_hub_follower {
     void (*applied)(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
                     const rung_status *statuses);
     void (*on_close)(void *ctx, rung_slice board,
-                     const rung_view *view); /* as in rung_state_config */
+                     const rung_view *view);                 /* as in rung_state_config */
+    void (*on_change)(void *ctx, const rung_change *change); /* as in rung_state_config */
     void (*catch_up)(void *ctx); /* between replayed batches; may block to limit its backlog */
     /* The log must keep records from this sequence on; UINT64_MAX: none. */
     uint64_t (*needed_from)(void *ctx);

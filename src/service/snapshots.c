@@ -44,7 +44,7 @@ static rung_status may_begin(rung_snapshots *s, rung_err *err) {
     if (s->phase != RUNG_SNAPSHOT_NONE)
         return RUNG_FAIL(err, RUNG_EBUSY, "a snapshot is being written");
     if (f && f->snapshot_before && f->snapshot_before(f->ctx) <= rung_state_seq(s->state))
-        return RUNG_FAIL(err, RUNG_EBUSY, "the archive must catch up first");
+        return RUNG_FAIL(err, RUNG_EBUSY, "the archive, or the change feed, must catch up first");
     return RUNG_OK;
 }
 
