@@ -100,9 +100,15 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque)
     hooks->erred(rk, code, reason, hooks->ctx);
 }
 
-static rung_status create(const rung_kafka_config *c, rd_kafka_type_t type, const option *more,
-                          size_t more_count, const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
-                          rung_err *err) {
+static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t code,
+                         rd_kafka_topic_partition_list_t *partitions, void *opaque) {
+    const rung__kafka_hooks *hooks = opaque;
+    hooks->rebalanced(rk, code, partitions, hooks->ctx);
+}
+
+rung_status rung__kafka_create(const rung_kafka_config *c, rd_kafka_type_t type, const option *more,
+                               size_t more_count, const rung__kafka_hooks *hooks,
+                               rd_kafka_t **rk_out, rung_err *err) {
     char text[TEXT_SIZE], wait_ms[16];
     snprintf(wait_ms, sizeof wait_ms, "%u", c->timeout_ms < 1000 ? 1000 : c->timeout_ms);
     const option common[] = {
@@ -117,6 +123,8 @@ static rung_status create(const rung_kafka_config *c, rd_kafka_type_t type, cons
         if (type == RD_KAFKA_PRODUCER)
             rd_kafka_conf_set_dr_msg_cb(conf, on_report);
         rd_kafka_conf_set_error_cb(conf, on_error);
+        if (hooks->rebalanced)
+            rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
     }
     rung_status st = set(conf, common, sizeof common / sizeof common[0], err);
     if (st == RUNG_OK)
@@ -148,8 +156,8 @@ rung_status rung__kafka_producer(const rung_kafka_config *c, const rung__kafka_h
         {"queue.buffering.max.messages", messages},
         {"queue.buffering.max.kbytes", "131072"},
     };
-    return create(c, RD_KAFKA_PRODUCER, options, sizeof options / sizeof options[0], hooks, rk_out,
-                  err);
+    return rung__kafka_create(c, RD_KAFKA_PRODUCER, options, sizeof options / sizeof options[0],
+                              hooks, rk_out, err);
 }
 
 /* An offset that is not there is an error: skipping to another one would leave records out. */
@@ -165,8 +173,8 @@ rung_status rung__kafka_reader_open(rung__kafka_reader *r, const rung_kafka_conf
         {"queued.max.messages.kbytes", "16384"},
     };
     *r = (rung__kafka_reader){0};
-    rung_status st = create(c, RD_KAFKA_CONSUMER, options, sizeof options / sizeof options[0],
-                            hooks, &r->rk, err);
+    rung_status st = rung__kafka_create(c, RD_KAFKA_CONSUMER, options,
+                                        sizeof options / sizeof options[0], hooks, &r->rk, err);
     if (st < 0)
         return st;
     r->topic = rd_kafka_topic_new(r->rk, c->topic, NULL);

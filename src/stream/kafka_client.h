@@ -13,13 +13,23 @@ enum { RUNG__PARTITION = 0 };
 
 /* Functions that librdkafka calls from rd_kafka_poll(), with `ctx`. */
 typedef struct rung__kafka_hooks {
-    void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message, void *ctx);
+    void (*reported)(rd_kafka_t *rk, const rd_kafka_message_t *message,
+                     void *ctx); /* a producer's */
     void (*erred)(rd_kafka_t *rk, int code, const char *reason, void *ctx);
+    /* Of a member of a consumer group; NULL: of none. */
+    void (*rebalanced)(rd_kafka_t *rk, rd_kafka_resp_err_t code,
+                       rd_kafka_topic_partition_list_t *partitions, void *ctx);
     void *ctx;
 } rung__kafka_hooks;
 
 /* `config` with its defaults filled in. */
 void rung__kafka_defaults(rung_kafka_config *config);
+
+/* A client with `more` settings beside those of `config`. `hooks` (may be NULL) live as long as the client. */
+RUNG_NODISCARD rung_status rung__kafka_create(const rung_kafka_config *config, rd_kafka_type_t type,
+                                              const rung_kafka_option *more, size_t more_count,
+                                              const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
+                                              rung_err *err);
 
 /* A producer that waits for all in-sync replicas, and retries without reordering. */
 RUNG_NODISCARD rung_status rung__kafka_producer(const rung_kafka_config *config,
