@@ -147,7 +147,7 @@ static bool is_auto(const rung_setting *row) {
     return strcmp(row->fallback, "auto") == 0;
 }
 
-static const char *expectation(const rung_setting *row, char out[96]) {
+const char *rung_setting_expectation(const rung_setting *row, char out[RUNG_SETTING_EXPECTED_MAX]) {
     typedef unsigned long long ull;
     char low[32];
     switch (row->kind) {
@@ -156,15 +156,17 @@ static const char *expectation(const rung_setting *row, char out[96]) {
     case RUNG_SETTING_IS_ADDRESS:
         return "ADDR:PORT, unix:PATH or off";
     case RUNG_SETTING_IS_NUMBER:
-        snprintf(out, 96, "a whole number from %llu to %llu", (ull)row->low, (ull)row->high);
+        snprintf(out, RUNG_SETTING_EXPECTED_MAX, "a whole number from %llu to %llu", (ull)row->low,
+                 (ull)row->high);
         return out;
     case RUNG_SETTING_IS_SIZE:
-        snprintf(out, 96, "a size such as %s, from %s on%s%s",
+        snprintf(out, RUNG_SETTING_EXPECTED_MAX, "a size such as %s, from %s on%s%s",
                  row->low > 64 << 10 ? "64MiB or 1GiB" : "64KiB or 1MiB", size_text(row->low, low),
                  row->high == UINT64_MAX ? ", or off" : "", is_auto(row) ? ", or auto" : "");
         return out;
     case RUNG_SETTING_IS_TIME:
-        snprintf(out, 96, "a time such as 250ms, 30s, 5m or 24h, from %llu ms on", (ull)row->low);
+        snprintf(out, RUNG_SETTING_EXPECTED_MAX,
+                 "a time such as 250ms, 30s, 5m or 24h, from %llu ms on", (ull)row->low);
         return out;
     case RUNG_SETTING_IS_RATE:
         return "a rate such as 100/s or 600/m, or off";
@@ -174,7 +176,7 @@ static const char *expectation(const rung_setting *row, char out[96]) {
     case RUNG_SETTING_IS_CHOICE:
         break;
     }
-    snprintf(out, 96, "one of %s", row->word);
+    snprintf(out, RUNG_SETTING_EXPECTED_MAX, "one of %s", row->word);
     return out;
 }
 
@@ -182,7 +184,7 @@ static bool is_within(const rung_setting *row, uint64_t n) {
     return n >= row->low && n <= row->high;
 }
 
-static bool parse_into(const rung_setting *row, const char *text, void *field) {
+bool rung_setting_parse(const rung_setting *row, const char *text, void *field) {
     uint32_t choice;
     switch (row->kind) {
     case RUNG_SETTING_IS_TEXT:
@@ -218,12 +220,12 @@ static bool parse_into(const rung_setting *row, const char *text, void *field) {
 static rung_status set(rung_settings *s, rung_setting_id id, const char *text,
                        rung_setting_source source, rung_err *err) {
     const rung_setting *row = &rung_setting_table[id];
-    char expected[96];
+    char expected[RUNG_SETTING_EXPECTED_MAX];
     s->texts[id] = text;
     s->sources[id] = source;
-    if (parse_into(row, text, (char *)s + row->offset))
+    if (rung_setting_parse(row, text, (char *)s + row->offset))
         return RUNG_OK;
-    return refuse(s, id, expectation(row, expected), text, strlen(text), err);
+    return refuse(s, id, rung_setting_expectation(row, expected), text, strlen(text), err);
 }
 
 /* ---- the file ---- */
@@ -306,30 +308,38 @@ static rung_status read_section(reading *r, char *line) {
     if ((*rest != '\0' && *rest != '#') || len < 2 || len > NAME_MAX_LEN - 2)
         return fail_line(r, "expected [section], not", line);
     snprintf(r->section, sizeof r->section, "%.*s.", (int)(len - 1), line + 1);
-    return is_section(r->section) ? RUNG_OK : fail_line(r, "there is no section", line);
+    return rung__ingest_open(r->s, r->section) || is_section(r->section)
+               ? RUNG_OK
+               : fail_line(r, "there is no section", line);
 }
 
-static rung_status read_setting(reading *r, char *line) {
+static rung_status store_setting(const reading *r, const char *name, const char *value) {
+    size_t id = 0;
+    if (strncmp(name, "ingest.", 7) == 0)
+        return rung__ingest_setting_set(r->s, name, value, r->line, r->err);
+    while (id < RUNG_SETTING_COUNT && strcmp(rung_setting_table[id].name, name) != 0)
+        id++;
+    if (id == RUNG_SETTING_COUNT)
+        return fail_line(r, "there is no setting", name);
+    if (r->s->lines[id])
+        return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s is given twice; first in line %u",
+                         r->s->file, r->line, name, r->s->lines[id]);
+    r->s->lines[id] = r->line;
+    return set(r->s, (rung_setting_id)id, value, RUNG_SETTING_FROM_FILE, r->err);
+}
+
+static rung_status read_setting(const reading *r, char *line) {
     char name[2 * NAME_MAX_LEN];
     char *equals = strchr(line, '=');
     if (!equals)
         return fail_line(r, "expected name = value, not", line);
     *equals = '\0';
     snprintf(name, sizeof name, "%s%.63s", r->section, trim(line));
-    size_t id = 0;
-    while (id < RUNG_SETTING_COUNT && strcmp(rung_setting_table[id].name, name) != 0)
-        id++;
-    if (id == RUNG_SETTING_COUNT)
-        return fail_line(r, "there is no setting", name);
-    char *value = unquote(trim(equals + 1));
+    const char *value = unquote(trim(equals + 1));
     if (!value)
         return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s: the quotes do not end with the value",
                          r->s->file, r->line, name);
-    if (r->s->lines[id])
-        return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s is given twice; first in line %u",
-                         r->s->file, r->line, name, r->s->lines[id]);
-    r->s->lines[id] = r->line;
-    return set(r->s, (rung_setting_id)id, value, RUNG_SETTING_FROM_FILE, r->err);
+    return store_setting(r, name, value);
 }
 
 static rung_status read_file(rung_settings *s, rung_err *err) {
@@ -424,6 +434,8 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
         st = check_origins(s, err);
     if (st == RUNG_OK)
         st = check_peers(s, err);
+    if (st == RUNG_OK)
+        st = rung__ingest_settings_check(s, err);
     if (st < 0)
         return st;
     if (!s->tls_cert != !s->tls_key)

@@ -4,7 +4,7 @@
  *
  * A flag overrides the environment, which overrides the file, which overrides the default. Every source is checked,
  * even if another one wins: an error names the place ("rung.conf:12", "RUNG_SYNC", "--sync"), the setting and what was
- * expected.
+ * expected. Sections [ingest.NAME] (config_ingest.h) come from the file alone.
  *
  *     # a comment                     [section] puts "section." before the names after it; a name occurs once
  *     data = /var/lib/rung
@@ -16,10 +16,13 @@
 #ifndef RUNG_APP_CONFIG_H
 #define RUNG_APP_CONFIG_H
 
+#include "app/config_ingest.h"
 #include "base/status.h"
 #include "cli/options.h"
 #include "guard/rate.h"
 #include "service/access.h"
+#include "stream/kafka_log.h"
+#include "stream/mapping.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -206,6 +209,16 @@ typedef enum rung_setting_source {
     RUNG_SETTING_FROM_FLAG,
 } rung_setting_source;
 
+/* A section [ingest.NAME]. */
+typedef struct rung_ingest_settings {
+    char name[RUNG_INGEST_NAME_MAX + 1];
+#define X(field, kind, ...) RUNG_SETTING_TYPE_##kind field;
+    RUNG_INGEST_SETTINGS(X)
+#undef X
+    const char *texts[RUNG_INGEST_SETTING_COUNT]; /* as they were given */
+    uint32_t lines[RUNG_INGEST_SETTING_COUNT];    /* 0: not given */
+} rung_ingest_settings;
+
 /* The settings, parsed. Texts borrow from the file's text inside, from the environment and from the flags. */
 typedef struct rung_settings {
 #define X(field, kind, ...) RUNG_SETTING_TYPE_##kind field;
@@ -214,8 +227,10 @@ typedef struct rung_settings {
     const char *texts[RUNG_SETTING_COUNT]; /* as they were given */
     rung_setting_source sources[RUNG_SETTING_COUNT];
     uint32_t lines[RUNG_SETTING_COUNT]; /* of the file */
-    const char *file;                   /* NULL: none */
-    char *file_text;                    /* ours */
+    rung_ingest_settings ingests[RUNG_INGESTS_MAX];
+    uint32_t ingest_count;
+    const char *file; /* NULL: none */
+    char *file_text;  /* ours */
     size_t file_size;
 } rung_settings;
 
@@ -249,8 +264,35 @@ const char *rung_setting_env(rung_setting_id id, char out[RUNG_SETTING_ENV_MAX])
 /* "default", "rung.conf:12", "RUNG_HTTP", "--http". Returns `out`. */
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out, size_t size);
 
+/* Parse a value of a row into its field; false: it is not valid, and the second function says what was expected. */
+enum { RUNG_SETTING_EXPECTED_MAX = 96 };
+bool rung_setting_parse(const rung_setting *row, const char *text, void *field);
+const char *rung_setting_expectation(const rung_setting *row, char out[RUNG_SETTING_EXPECTED_MAX]);
+
 /* "250ms", "30s", "5m", "24h", "90d" in milliseconds; false: none of these. */
 bool rung_setting_parse_time(const char *text, uint64_t *ms_out);
+
+/* ---- sections [ingest.NAME] (config_ingest.c) ---- */
+
+extern const rung_setting rung_ingest_setting_table[RUNG_INGEST_SETTING_COUNT];
+
+/* Set "ingest.NAME.KEY" as line `line` of the file gives it; a new NAME begins a section. */
+RUNG_NODISCARD rung_status rung__ingest_setting_set(rung_settings *s, const char *name,
+                                                    const char *value, uint32_t line,
+                                                    rung_err *err);
+/* Begin a section if its name is one: "ingest.plays." */
+bool rung__ingest_open(rung_settings *s, const char *dotted);
+/* All sections, each and together. */
+RUNG_NODISCARD rung_status rung__ingest_settings_check(const rung_settings *s, rung_err *err);
+
+/* The mapping; borrows from the settings. */
+RUNG_NODISCARD rung_status rung_ingest_settings_mapping(const rung_ingest_settings *set,
+                                                        rung_mapping *out, rung_err *err);
+/* The setting, or what it is by default. Each returns `out` or a text of the settings. */
+const char *rung_ingest_settings_group(const rung_ingest_settings *set,
+                                       char out[RUNG_INGEST_NAME_MAX + 8]);
+const char *rung_ingest_settings_dead_letters(const rung_ingest_settings *set,
+                                              char out[RUNG_KAFKA_TOPIC_MAX + 8]);
 
 enum { RUNG_CONFIG_FILE_MAX = 64 << 10 };
 

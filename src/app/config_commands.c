@@ -75,6 +75,36 @@ const rung_command rung_command_config_check = {
 
 /* ---- show ---- */
 
+static void show_member(const char *before, const char *name, const char *value,
+                        const char *origin) {
+    printf("%s\"%s\":{\"value\":", before, name);
+    rung_print_json(stdout, rung_slice_str(value));
+    fputs(",\"from\":", stdout);
+    rung_print_json(stdout, rung_slice_str(origin));
+    putchar('}');
+}
+
+/* The settings of the sections [ingest.NAME], as rows of a table; without one, as members of a JSON object. */
+static void show_ingests(const rung_settings *s, rung_table *t) {
+    for (uint32_t i = 0; i < s->ingest_count; i++)
+        for (int k = 0; k < RUNG_INGEST_SETTING_COUNT; k++) {
+            const rung_ingest_settings *set = &s->ingests[i];
+            char name[96], origin[192] = "default";
+            snprintf(name, sizeof name, "ingest.%s.%s", set->name,
+                     rung_ingest_setting_table[k].name);
+            if (set->lines[k])
+                snprintf(origin, sizeof origin, "%.120s:%u", s->file, set->lines[k]);
+            if (t) {
+                rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", name);
+                rung_table_cell(t, set->lines[k] ? RUNG_COLOR_BOLD : RUNG_COLOR_PLAIN, "%s",
+                                *set->texts[k] ? set->texts[k] : "-");
+                rung_table_cell(t, RUNG_COLOR_DIM, "%s", origin);
+            } else {
+                show_member(",", name, set->texts[k], origin);
+            }
+        }
+}
+
 static void show_table(const rung_settings *s) {
     static const rung_table_column columns[] = {
         {"setting", false}, {"value", false}, {"from", false}};
@@ -88,19 +118,16 @@ static void show_table(const rung_settings *s) {
         rung_table_cell(t, RUNG_COLOR_DIM, "%s",
                         rung_setting_origin(s, (rung_setting_id)i, origin, sizeof origin));
     }
+    show_ingests(s, t);
     rung_table_print(t, stdout);
 }
 
 static void show_json(const rung_settings *s) {
     char origin[192];
-    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
-        printf("%s\"%s\":{\"value\":", i ? "," : "{", rung_setting_table[i].name);
-        rung_print_json(stdout, rung_slice_str(s->texts[i]));
-        fputs(",\"from\":", stdout);
-        rung_print_json(stdout, rung_slice_str(rung_setting_origin(s, (rung_setting_id)i, origin,
-                                                                   sizeof origin)));
-        putchar('}');
-    }
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++)
+        show_member(i ? "," : "{", rung_setting_table[i].name, s->texts[i],
+                    rung_setting_origin(s, (rung_setting_id)i, origin, sizeof origin));
+    show_ingests(s, NULL);
     puts("}");
 }
 
@@ -116,6 +143,17 @@ static bool begins_section(int i) {
     return len && (i == 0 || strncmp(rung_setting_table[i - 1].name, name, len + 1) != 0);
 }
 
+/* A section, or a commented one for the operator to fill in. */
+static void show_example_ingest(const rung_ingest_settings *set) {
+    printf("\n%s[ingest.%s]\n", set ? "" : "# ", set ? set->name : "NAME");
+    for (int k = 0; k < RUNG_INGEST_SETTING_COUNT; k++) {
+        const rung_setting *row = &rung_ingest_setting_table[k];
+        const char *text = set ? set->texts[k] : row->fallback;
+        printf("# %s\n%s%s =%s%s\n", row->help, set && set->lines[k] ? "" : "# ", row->name,
+               *text ? " " : "", text);
+    }
+}
+
 static void show_example(const rung_settings *s) {
     puts("# Configuration of a Rung server: rung serve --config FILE; docs/configuration.md "
          "explains.");
@@ -128,6 +166,32 @@ static void show_example(const rung_settings *s) {
         printf("\n# %s\n%s%s =%s%s\n", row->help, is_given ? "" : "# ",
                row->name + (len ? len + 1 : 0), *s->texts[i] ? " " : "", s->texts[i]);
     }
+    for (uint32_t i = 0; i < s->ingest_count; i++)
+        show_example_ingest(&s->ingests[i]);
+    if (!s->ingest_count)
+        show_example_ingest(NULL);
+}
+
+static void show_cell(const char *text) {
+    for (; *text; text++)
+        printf(*text == '|' ? "\\%c" : "%c", *text);
+    fputs(" |", stdout);
+}
+
+/* The table of [ingest.NAME] follows that of all other settings. */
+static void show_markdown_ingest(void) {
+    puts("\n### [ingest.NAME]\n\n"
+         "A section for each foreign topic ([ingest.md](ingest.md)), in the file only.\n\n"
+         "| setting | default | value | |\n|---|---|---|---|");
+    for (int k = 0; k < RUNG_INGEST_SETTING_COUNT; k++) {
+        const rung_setting *row = &rung_ingest_setting_table[k];
+        printf("| `%s` | %s%s%s | ", row->name, *row->fallback ? "`" : "", row->fallback,
+               *row->fallback ? "`" : "");
+        show_cell(row->word);
+        putchar(' ');
+        show_cell(row->help);
+        putchar('\n');
+    }
 }
 
 static void show_markdown(void) {
@@ -138,10 +202,10 @@ static void show_markdown(void) {
         printf("| `%s` | %s%s%s | `%s` | `%s` | ", row->name, *row->fallback ? "`" : "",
                row->fallback, *row->fallback ? "`" : "", rung_setting_env((rung_setting_id)i, env),
                row->flag);
-        for (const char *p = row->help; *p; p++)
-            printf(*p == '|' ? "\\%c" : "%c", *p);
-        puts(" |");
+        show_cell(row->help);
+        putchar('\n');
     }
+    show_markdown_ingest();
 }
 
 static int run_show(const rung_command *self, void *arguments) {

@@ -15,15 +15,16 @@ bool rung__server_is_replicated(const rung__server *s) {
     return s->settings.log && strcmp(s->settings.log, "local") != 0; /* empty: local, too */
 }
 
-static rung_status read_password(rung__kafka *k, const char *path, rung_err *err) {
+static rung_status read_password(rung__kafka *k, const char *path, const char *field,
+                                 rung_err *err) {
     FILE *f = fopen(path, "re");
     if (!f)
-        return RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "log.kafka.password_file: %.120s: %s", path,
+        return RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "%s: %.120s: %s", field, path,
                             strerror(errno));
     size_t len = fread(k->password, 1, sizeof k->password, f);
     fclose(f);
     if (len == sizeof k->password)
-        return RUNG_FAIL(err, RUNG_EINVAL, "log.kafka.password_file: %.120s is too long", path);
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: %.120s is too long", field, path);
     k->password[len] = '\0';
     k->password[strcspn(k->password, "\r\n")] = '\0';
     return RUNG_OK;
@@ -34,25 +35,37 @@ static void add(rung__kafka *k, const char *name, const char *value) {
         k->options[k->option_count++] = (rung_kafka_option){name, value};
 }
 
-static rung_status gather_options(rung__kafka *k, const rung_settings *set, rung_err *err) {
-    static const char *const codecs[] = {"none", "lz4", "zstd", "snappy", "gzip"};
+rung_status rung__kafka_secure(rung__kafka *k, const rung__kafka_security *set, const char *field,
+                               rung_err *err) {
     static const char *const mechanisms[] = {NULL, "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"};
-    bool has_sasl = set->kafka_sasl != 0;
+    bool has_sasl = set->sasl != 0;
     k->option_count = 0;
     add(k, "security.protocol",
-        set->kafka_tls ? (has_sasl ? "sasl_ssl" : "ssl")
-                       : (has_sasl ? "sasl_plaintext" : "plaintext"));
-    add(k, "ssl.ca.location", set->kafka_tls_ca);
-    add(k, "ssl.certificate.location", set->kafka_tls_cert);
-    add(k, "ssl.key.location", set->kafka_tls_key);
-    add(k, "compression.type", codecs[set->kafka_compression]);
+        set->tls ? (has_sasl ? "sasl_ssl" : "ssl") : (has_sasl ? "sasl_plaintext" : "plaintext"));
+    add(k, "ssl.ca.location", set->tls_ca);
+    add(k, "ssl.certificate.location", set->tls_cert);
+    add(k, "ssl.key.location", set->tls_key);
     if (!has_sasl)
         return RUNG_OK;
-    add(k, "sasl.mechanism", mechanisms[set->kafka_sasl]);
-    add(k, "sasl.username", set->kafka_user);
+    add(k, "sasl.mechanism", mechanisms[set->sasl]);
+    add(k, "sasl.username", set->user);
     rung_status st =
-        set->kafka_password_file ? read_password(k, set->kafka_password_file, err) : RUNG_OK;
+        set->password_file ? read_password(k, set->password_file, field, err) : RUNG_OK;
     add(k, "sasl.password", k->password);
+    return st;
+}
+
+static rung_status gather_options(rung__kafka *k, const rung_settings *set, rung_err *err) {
+    static const char *const codecs[] = {"none", "lz4", "zstd", "snappy", "gzip"};
+    const rung__kafka_security security = {.tls = set->kafka_tls,
+                                           .tls_ca = set->kafka_tls_ca,
+                                           .tls_cert = set->kafka_tls_cert,
+                                           .tls_key = set->kafka_tls_key,
+                                           .sasl = set->kafka_sasl,
+                                           .user = set->kafka_user,
+                                           .password_file = set->kafka_password_file};
+    rung_status st = rung__kafka_secure(k, &security, "log.kafka.password_file", err);
+    add(k, "compression.type", codecs[set->kafka_compression]);
     return st;
 }
 

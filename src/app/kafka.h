@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kafka.h - the settings log.kafka.* as the configuration of a log in a topic. Private to the room. */
+/* kafka.h - the settings log.kafka.* as the configuration of a log in a topic; TLS and SASL of any connection to
+ * brokers. Private to the room. */
 #ifndef RUNG_APP_KAFKA_H
 #define RUNG_APP_KAFKA_H
 
@@ -17,6 +18,18 @@ typedef struct rung__kafka {
     size_t option_count;
     char password[256];
 } rung__kafka;
+
+/* TLS and SASL of connections to brokers, as settings have them. */
+typedef struct rung__kafka_security {
+    bool tls;
+    const char *tls_ca, *tls_cert, *tls_key;
+    uint32_t sasl;
+    const char *user, *password_file;
+} rung__kafka_security;
+
+/* Options for librdkafka in `k`, replacing those before. `field` names the setting of the password's file. */
+RUNG_NODISCARD rung_status rung__kafka_secure(rung__kafka *k, const rung__kafka_security *security,
+                                              const char *field, rung_err *err);
 
 /* `url` is kafka://HOST:PORT,...[/TOPIC]. The configuration borrows from `k` and `set`. RUNG_EINVAL: the URL;
  * RUNG_EABSENT: a file that the settings name. */

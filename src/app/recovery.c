@@ -206,6 +206,10 @@ void rung__server_recovered(rung_work *work) {
         give_up(s, &err, "out of memory");
         return;
     }
+    if (rung__server_start_ingests(s, &err) < 0) {
+        give_up(s, &err, "a topic cannot be ingested");
+        return;
+    }
     rung_api_start(s->api, s->hub);
     add_readers(s);
     uint64_t seq = rung_state_seq(rung_hub_state(s->hub));

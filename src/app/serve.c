@@ -150,6 +150,7 @@ void rung__server_stop(rung__server *s, const char *why) {
         return;
     s->stage = RUNG__STAGE_STOPPING;
     RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopping", RUNG_LOG_STR("why", why));
+    rung__server_stop_ingests(s);
     rung_api_stop(s->api);
     rung_net_stop(s->net, (uint32_t)s->settings.stop_timeout_ms, net_stopped, s);
 }
@@ -208,6 +209,7 @@ static void tear_down(rung__server *s) {
     rung_api_settle(s->api);
     if (s->hub && rung_hub_close(s->hub, &err) < 0)
         s->exit_code = rung__server_fail(s, &err);
+    rung__server_end_ingests(s);
     rung_resp_destroy(s->resp);
     rung_api_destroy(s->api);
     rung_http_destroy(s->http);

@@ -14,10 +14,19 @@
 #include "front/resp/resp.h"
 #include "service/access.h"
 #include "service/hub.h"
+#include "stream/ingest.h"
 
 #include <limits.h>
 
 enum { RUNG__ORIGINS_MAX = 64 };
+
+/* A section [ingest.NAME] at work (ingest.c). */
+typedef struct rung__ingest {
+    rung_ingest *ingest; /* NULL: not started */
+    rung_mapping mapping;
+    rung__kafka kafka; /* options, if it has brokers of its own */
+    char group[RUNG_INGEST_NAME_MAX + 8], dead_letters[RUNG_KAFKA_TOPIC_MAX + 8];
+} rung__ingest;
 
 typedef enum rung__stage {
     RUNG__STAGE_OPENING,
@@ -49,6 +58,8 @@ typedef struct rung__server {
     rung_hub *hub;           /* NULL until recovered */
     rung_attach *attach;
     rung__kafka kafka;
+    rung__ingest ingests[RUNG_INGESTS_MAX];
+    rung_task ingest_turn;
     rung_address http_bound, resp_bound;
     bool has_http, has_resp;
     uint32_t connections_max; /* the setting, or what the limit on open files allows */
@@ -77,6 +88,12 @@ int rung__server_set_up(rung__server *s);
 bool rung__server_is_replicated(const rung__server *s);
 RUNG_NODISCARD rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
                                                    rung_log **log_out, rung_err *err);
+
+/* ingest.c: start all sections; submit nothing more; end them, after the hub has answered everything. */
+RUNG_NODISCARD rung_status rung__server_start_ingests(rung__server *s, rung_err *err);
+void rung__server_stop_ingests(rung__server *s);
+void rung__server_end_ingests(rung__server *s);
+bool rung__server_ingest_stat(void *ctx, uint32_t i, rung_api_ingest_stat *out);
 
 /* peers.c: fill an empty data folder with a peer's snapshot of the log that *log is, if there is one; *log may be
  * opened again. RUNG_OK also when no peer had one. */

@@ -166,6 +166,7 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                            .live_topics_max = (uint32_t)set->live_topics,
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
+                           .ingest_stat = rung__server_ingest_stat,
                            .key_changed = on_key_changed,
                            .progress = on_recovering,
                            .answered = s->logger.level > RUNG_LOG_DEBUG ? NULL : on_answered,

@@ -80,6 +80,13 @@ static void print_numbers(rung_slice m) {
         snprintf(text, sizeof text, "%s events behind", rung_count_text((uint64_t)behind, a));
         rung_terminal_line("archive", text);
     }
+    if (find_metric(m, "rung_ingest_behind_records", &behind)) {
+        snprintf(text, sizeof text, "%s records behind, %s applied, %s dead letters",
+                 rung_count_text((uint64_t)behind, a),
+                 rung_count_text(metric(m, "rung_ingest_applied_total"), b),
+                 rung_count_text(metric(m, "rung_ingest_dead_letters_total"), c));
+        rung_terminal_line("ingest", text);
+    }
 }
 
 /* What /metrics says, as numbers by their names. */
@@ -100,6 +107,9 @@ static void print_json_numbers(rung_slice m) {
         "rung_snapshot_seq",
         "rung_archive_seq",
         "rung_archive_behind_events",
+        "rung_ingest_behind_records",
+        "rung_ingest_applied_total",
+        "rung_ingest_dead_letters_total",
         "process_resident_memory_bytes",
     };
     double value;

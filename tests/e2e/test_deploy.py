@@ -40,7 +40,11 @@ def metrics_in(query):
 
 class Monitoring(ServerTest):
     def metrics(self):
-        server = self.serve()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        config = pathlib.Path(folder.name) / "rung.conf"  # no broker is there, and none is needed
+        config.write_text("[ingest.x]\nbrokers = 127.0.0.1:1\ntopic = t\nboard = b\nplayer = $key\n")
+        server = self.serve("--config", config)
         server.put("/v1/boards/race", {})
         server.post("/v1/boards/race/scores", {"player": "ada", "score": 1})
         text = server.get("/metrics").body.decode()

@@ -149,8 +149,40 @@ class Client:
             self._fail(err)
         return offset
 
+    def produce_all(self, topic, records):
+        """Many records, each (partition, value), without waiting for each; returns when all are acknowledged."""
+        lib = self.lib
+        handle = ctypes.c_void_p(lib.rd_kafka_topic_new(self.producer, topic.encode(), None))
+        self.reports = []
+        for partition, value in records:
+            while lib.rd_kafka_produce(handle, ctypes.c_int32(partition), COPY, value, ctypes.c_size_t(len(value)), None,
+                                       ctypes.c_size_t(0), None):
+                lib.rd_kafka_poll(self.producer, 10)  # its queue is full
+        lib.rd_kafka_flush(self.producer, WAIT_MS)
+        lib.rd_kafka_topic_destroy(handle)
+        failed = [err for err, _ in self.reports if err]
+        if failed or len(self.reports) != len(records):
+            raise KafkaError(f"{len(failed)} of {len(records)} records were not taken")
+
+    def _headers(self, message):
+        """Of a message, by name."""
+        lib, found = self.lib, {}
+        headers, name, value, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        if lib.rd_kafka_message_headers(message, ctypes.byref(headers)):
+            return found
+        at = 0
+        while not lib.rd_kafka_header_get_all(headers, ctypes.c_size_t(at), ctypes.byref(name), ctypes.byref(value),
+                                              ctypes.byref(size)):
+            found[name.value.decode()] = ctypes.string_at(value, size.value).decode()
+            at += 1
+        return found
+
     def records(self, topic, partition=0, start=OFFSET_BEGINNING):
         """All records that are there now."""
+        return [record for record, _ in self.records_and_headers(topic, partition, start)]
+
+    def records_and_headers(self, topic, partition=0, start=OFFSET_BEGINNING):
+        """The same, each with its headers."""
         lib, found = self.lib, []
         consumer = self._create(CONSUMER, {"enable.partition.eof": "true"})
         handle = ctypes.c_void_p(lib.rd_kafka_topic_new(consumer, topic.encode(), None))
@@ -163,8 +195,8 @@ class Client:
                 m = message.contents
                 err = m.err
                 if not err:
-                    found.append(Record(m.offset, ctypes.string_at(m.key, m.key_len) if m.key else None,
-                                        ctypes.string_at(m.payload, m.len)))
+                    found.append((Record(m.offset, ctypes.string_at(m.key, m.key_len) if m.key else None,
+                                         ctypes.string_at(m.payload, m.len)), self._headers(message)))
                 lib.rd_kafka_message_destroy(message)
                 if err == PARTITION_EOF:
                     return found
@@ -174,6 +206,20 @@ class Client:
             lib.rd_kafka_consume_stop(handle, ctypes.c_int32(partition))
             lib.rd_kafka_topic_destroy(handle)
             lib.rd_kafka_destroy(consumer)
+
+    def set_offsets(self, group, topic, offsets):
+        """What a group without members has committed, as an operator's tool sets it: {partition: offset}."""
+        lib = self.lib
+        consumer = self._create(CONSUMER, {"group.id": group})
+        places = ctypes.c_void_p(lib.rd_kafka_topic_partition_list_new(len(offsets)))
+        for partition, offset in offsets.items():
+            lib.rd_kafka_topic_partition_list_add(places, topic.encode(), ctypes.c_int32(partition))
+            lib.rd_kafka_topic_partition_list_set_offset(places, topic.encode(), ctypes.c_int32(partition), ctypes.c_int64(offset))
+        err = lib.rd_kafka_commit(consumer, places, 0)
+        lib.rd_kafka_topic_partition_list_destroy(places)
+        lib.rd_kafka_destroy(consumer)
+        if err:
+            self._fail(err)
 
     def cluster_id(self):
         return self.lib.rd_kafka_clusterid(self.producer, WAIT_MS).decode()

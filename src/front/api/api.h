@@ -35,6 +35,20 @@ typedef struct rung_api_resp_stat {
     uint64_t blocked_looks, work;
 } rung_api_resp_stat;
 
+/* Statistics of one foreign topic that is ingested, for /metrics. */
+enum { RUNG_API_INGEST_LAGS_MAX = 256 };
+typedef struct rung_api_ingest_stat {
+    const char *name;
+    uint64_t records, applied, duplicates, dead_letters, retries;
+    uint32_t in_flight, stuck;
+    int64_t stalled_ms;
+    uint32_t lag_count;
+    struct {
+        int32_t partition;
+        int64_t records; /* -1: unknown */
+    } lags[RUNG_API_INGEST_LAGS_MAX];
+} rung_api_ingest_stat;
+
 /* Progress of recovery. */
 typedef struct rung_api_progress {
     const char *what; /* is being read: static, no JSON escapes; NULL: nothing yet */
@@ -59,6 +73,8 @@ typedef struct rung_api_config {
     /* False: there is no archive. NULL: it is never behind. */
     bool (*archive_stat)(void *ctx, rung_archive_stats *out);
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* false: it is off; may be NULL */
+    /* Of the i-th topic; false: there is none. May be NULL. */
+    bool (*ingest_stat)(void *ctx, uint32_t i, rung_api_ingest_stat *out);
     /* A key was created or revoked over HTTP with the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
     /* For /readyz until rung_api_start(); may be NULL. */

@@ -372,6 +372,89 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
 }
 
+/* ---- ingest ---- */
+
+typedef struct ingest_family {
+    const char *name, *type, *help;
+    size_t offset; /* of a uint64_t in rung_api_ingest_stat */
+} ingest_family;
+
+static const ingest_family ingest_families[] = {
+    {"rung_ingest_records_total", "counter", "Records read from a foreign topic.",
+     offsetof(rung_api_ingest_stat, records)},
+    {"rung_ingest_applied_total", "counter", "Of those, answered: durable and applied.",
+     offsetof(rung_api_ingest_stat, applied)},
+    {"rung_ingest_duplicates_total", "counter", "Of those, records that had their effect before.",
+     offsetof(rung_api_ingest_stat, duplicates)},
+    {"rung_ingest_dead_letters_total", "counter", "Records sent to the dead-letter topic.",
+     offsetof(rung_api_ingest_stat, dead_letters)},
+    {"rung_ingest_retries_total", "counter", "Records that were tried again.",
+     offsetof(rung_api_ingest_stat, retries)},
+};
+
+static const char *ingest_label(const rung_api_ingest_stat *s, char out[64]) {
+    snprintf(out, 64, "ingest=\"%s\"", s->name);
+    return out;
+}
+
+static void write_ingest_lags(rung_json_writer *w, const rung_api_ingest_stat *s) {
+    char label[96];
+    for (uint32_t i = 0; i < s->lag_count; i++) {
+        if (s->lags[i].records < 0)
+            continue;
+        snprintf(label, sizeof label, "ingest=\"%s\",partition=\"%d\"", s->name,
+                 s->lags[i].partition);
+        rung_metrics_uint(w, "rung_ingest_lag_records", label, (uint64_t)s->lags[i].records);
+    }
+}
+
+static uint64_t lag_of(const rung_api_ingest_stat *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->lag_count; i++)
+        sum += s->lags[i].records > 0 ? (uint64_t)s->lags[i].records : 0;
+    return sum;
+}
+
+static void write_ingest_gauges(rung_json_writer *w, const rung_api *api) {
+    rung_api_ingest_stat s;
+    char label[64];
+    rung_metrics_family(w, "rung_ingest_behind_records", "gauge",
+                        "Records of this server's partitions that have no answer yet.");
+    for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+        rung_metrics_uint(w, "rung_ingest_behind_records", ingest_label(&s, label), lag_of(&s));
+    rung_metrics_family(w, "rung_ingest_in_flight", "gauge", "Records read and not answered.");
+    for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+        rung_metrics_uint(w, "rung_ingest_in_flight", ingest_label(&s, label), s.in_flight);
+    rung_metrics_family(w, "rung_ingest_stuck_partitions", "gauge",
+                        "Partitions that are not read: the group's offset does not fit the topic.");
+    for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+        rung_metrics_uint(w, "rung_ingest_stuck_partitions", ingest_label(&s, label), s.stuck);
+    rung_metrics_family(w, "rung_ingest_stalled_seconds", "gauge",
+                        "For how long every record has been refused for now.");
+    for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+        rung_metrics_real(w, "rung_ingest_stalled_seconds", ingest_label(&s, label),
+                          (double)s.stalled_ms / 1000);
+}
+
+static void write_ingest(rung_json_writer *w, const rung_api *api) {
+    rung_api_ingest_stat s;
+    char label[64];
+    if (!api->config.ingest_stat || !api->config.ingest_stat(api->config.ctx, 0, &s))
+        return;
+    for (size_t f = 0; f < sizeof ingest_families / sizeof ingest_families[0]; f++) {
+        const ingest_family *family = &ingest_families[f];
+        rung_metrics_family(w, family->name, family->type, family->help);
+        for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+            rung_metrics_uint(w, family->name, ingest_label(&s, label),
+                              *(const uint64_t *)((const char *)&s + family->offset));
+    }
+    write_ingest_gauges(w, api);
+    rung_metrics_family(w, "rung_ingest_lag_records", "gauge",
+                        "Records of a partition that have no answer yet, or are not read.");
+    for (uint32_t i = 0; api->config.ingest_stat(api->config.ctx, i, &s); i++)
+        write_ingest_lags(w, &s);
+}
+
 static void write_info(rung_json_writer *w, const rung_api *api) {
     rung_metrics_family(w, "rung_info", "gauge", "1, with the version as a label.");
     rung_json_append(w, RUNG_SLICE("rung_info{version="));
@@ -427,6 +510,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
         write_state(w, api);
     }
     write_archive(w, api);
+    write_ingest(w, api);
 }
 
 /* A key limited to boards sees only their metrics. */

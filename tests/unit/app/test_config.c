@@ -200,7 +200,8 @@ TEST(settings_must_agree) {
     must_refuse("data = d\nlog = kafka://\n",
                 "log: expected kafka://HOST:PORT,.../TOPIC, not \"kafka://\"");
     must_refuse("log = kafka://h:9092\n", "log: Kafka needs a data folder");
-    must_refuse("data = d\nlog = kafka://h\n[log.kafka]\nsasl = plain\n", "log.kafka.user: missing");
+    must_refuse("data = d\nlog = kafka://h\n[log.kafka]\nsasl = plain\n",
+                "log.kafka.user: missing");
     must_refuse("data = d\nlog = kafka://h\n[log.kafka]\nsasl = plain\nuser = u\n",
                 "log.kafka.password_file: missing");
     must_refuse("data = d\nlog = kafka://h\n[log.kafka]\ntls_key = k\n",
@@ -216,6 +217,67 @@ TEST(settings_must_agree) {
     rung_settings_deinit(&s);
 }
 
+TEST(sections_for_topics) {
+    rung_settings s = must_load("data = d\nlog = kafka://h:9092/t\n[ingest.plays]\ntopic = plays\n"
+                                "board = race # a constant\nplayer = $.user.id\nscore = $.points\n"
+                                "[ingest.more-1]\nbrokers = b:1\ntopic = orders\nboard = $.b\n"
+                                "player = $key\ndelta = 1\nin_flight = 7\nstart = latest\n"
+                                "group = g\ndead_letters = lost\nsasl = plain\nuser = u\n"
+                                "password_file = p\n");
+    char text[RUNG_KAFKA_TOPIC_MAX + 8];
+    rung_mapping m;
+    CHECK_EQ_U64(s.ingest_count, 2);
+    const rung_ingest_settings *a = &s.ingests[0], *b = &s.ingests[1];
+    CHECK_EQ_STR(a->name, "plays");
+    CHECK(!a->brokers && !a->delta && a->start == 0);
+    CHECK_EQ_U64(a->in_flight, 1024);
+    CHECK_EQ_STR(a->board, "race");
+    CHECK_EQ_STR(rung_ingest_settings_group(a, text), "rung-plays");
+    CHECK_EQ_STR(rung_ingest_settings_dead_letters(a, text), "plays.dead");
+    CHECK_OK(rung_ingest_settings_mapping(a, &m, NULL));
+    CHECK(m.targets[RUNG_MAP_PLAYER].step_count == 2);
+    CHECK_EQ_STR(b->name, "more-1");
+    CHECK_EQ_U64(b->in_flight, 7);
+    CHECK(b->start == 1 && b->sasl == 1);
+    CHECK_EQ_STR(rung_ingest_settings_group(b, text), "g");
+    CHECK_EQ_STR(rung_ingest_settings_dead_letters(b, text), "lost");
+    rung_settings_deinit(&s);
+}
+
+#define INGEST "[ingest.x]\nbrokers = b:1\ntopic = t\nboard = b\nplayer = $.p\n"
+
+TEST(sections_that_are_refused) {
+    must_refuse("[ingest.x]\n", "ingest.x.brokers: missing");
+    must_refuse("[ingest.x]\nbrokers = b:1\n", "ingest.x.topic: required but missing");
+    must_refuse("[ingest.x]\nbrokers = b:1\ntopic = t\n", "ingest.x.board: required but missing");
+    must_refuse("[ingest]\n", "there is no section");
+    must_refuse("[ingest.X]\n", "there is no section");
+    must_refuse("[ingest.a.b]\n", "there is no section");
+    must_refuse("ingest.x = 1\n", "there is no setting \"ingest.x\"");
+    must_refuse(INGEST "topics = t\n", ":6: there is no setting \"ingest.x.topics\"");
+    must_refuse(INGEST "topic = u\n", "ingest.x.topic is given twice; first in line 3");
+    must_refuse(INGEST "in_flight = 4096\n", "in_flight: expected a whole number from 1 to 2048");
+    must_refuse(INGEST "start = now\n", "start: expected one of earliest|latest, not \"now\"");
+    must_refuse(INGEST "score = $points\n", "ingest.x.score: expected $.KEY.KEY");
+    must_refuse(INGEST "columns = a\n", "ingest.x.columns: expected");
+    must_refuse(INGEST "at = $.p.q\n", "ingest.x.at: $.p.q is inside of $.p");
+    must_refuse(INGEST "dead_letters = t\n", "ingest.x.dead_letters: the same as topic");
+    must_refuse(INGEST "tls_key = k\n", "ingest.x.tls_cert: tls_cert and tls_key belong together");
+    must_refuse(INGEST "sasl = plain\n", "ingest.x.user: missing");
+    must_refuse(INGEST "[ingest.y]\nbrokers = c:1\ntopic = t\nboard = b\nplayer = $.p\n"
+                       "group = rung-x\n",
+                "ingest.y.group: another section has the same topic and group");
+    must_refuse("data = d\nlog = kafka://h/t\n[ingest.x]\ntopic = t\nboard = b\nplayer = p\n",
+                "ingest.x.topic: the server's own log");
+    must_refuse("data = d\nlog = kafka://h/l\n[ingest.x]\ntopic = t\nboard = b\nplayer = p\n"
+                "tls = on\n",
+                "ingest.x.brokers: missing: without it, TLS and SASL are those of log.kafka");
+    char text[2048] = "";
+    for (int i = 0; i <= RUNG_INGESTS_MAX; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "ingest.n%d.topic = t\n", i);
+    must_refuse(text, "at most 16 sections [ingest.NAME]");
+}
+
 TEST(too_much_or_no_text) {
     static char big[RUNG_CONFIG_FILE_MAX + 2];
     memset(big, '\n', sizeof big - 1);
@@ -229,7 +291,8 @@ TEST(too_much_or_no_text) {
 TEST(any_bytes) {
     static const char sample[] =
         "# x\ndata = \"/a #b\"\n[limits]\nbody = 64KiB # y\nidle_timeout=2m\n[rates]\nkey = 6/m\n"
-        "[cors]\norigins = https://a.example\n[tls]\ncert=a\nkey=b\n";
+        "[cors]\norigins = https://a.example\n[tls]\ncert=a\nkey=b\n"
+        "[ingest.x]\nbrokers=b:1\ntopic=t\nboard=b\nplayer=$.p\ncolumns=a: $.x\n";
     rung_rng rng;
     rung_rng_seed(&rng, 11);
     int taken = 0;
