@@ -67,7 +67,7 @@ typedef enum rung_setting_kind {
     X(kafka_replication, NUMBER, "log.kafka.replication", "--log-kafka-replication", "3", "N", 1,  \
       32, "replicas of the topic, if the server creates it")                                       \
     X(kafka_min_isr, NUMBER, "log.kafka.min_isr", "--log-kafka-min-isr", "0", "N", 0, 32,          \
-      "replicas that a write waits for; 0: all but one, at least one")                             \
+      "replicas that a write waits for; 0: all but one, or both of two")                             \
     X(kafka_accept_unsafe, SWITCH, "log.kafka.accept_unsafe", "--log-kafka-accept-unsafe", "off",  \
       "on|off", 0, 0, "use a topic whose settings may lose records")                               \
     X(kafka_timeout_ms, TIME, "log.kafka.timeout", "--log-kafka-timeout", "10s", "TIME", 100,      \

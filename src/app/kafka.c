@@ -30,6 +30,24 @@ static rung_status read_password(rung__kafka *k, const char *path, const char *f
     return RUNG_OK;
 }
 
+/* librdkafka would say which step of OpenSSL failed, but not on which file. */
+static rung_status check_file(const char *setting, const char *path, rung_err *err) {
+    FILE *f = path ? fopen(path, "re") : NULL;
+    if (path && !f)
+        return RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "%s: %.120s: %s", setting, path,
+                            strerror(errno));
+    if (f)
+        fclose(f);
+    return RUNG_OK;
+}
+
+static rung_status check_files(const rung_settings *set, rung_err *err) {
+    rung_status st = check_file("log.kafka.tls_ca", set->kafka_tls_ca, err);
+    if (st == RUNG_OK)
+        st = check_file("log.kafka.tls_cert", set->kafka_tls_cert, err);
+    return st == RUNG_OK ? check_file("log.kafka.tls_key", set->kafka_tls_key, err) : st;
+}
+
 static void add(rung__kafka *k, const char *name, const char *value) {
     if (value && *value)
         k->options[k->option_count++] = (rung_kafka_option){name, value};
@@ -72,6 +90,8 @@ static rung_status gather_options(rung__kafka *k, const rung_settings *set, rung
 rung_status rung__kafka_configure(rung__kafka *k, const rung_settings *set, const char *url,
                                   rung_kafka_config *config_out, rung_err *err) {
     rung_status st = rung_kafka_url_parse(rung_slice_str(url), &k->url, err);
+    if (st == RUNG_OK)
+        st = check_files(set, err);
     if (st == RUNG_OK)
         st = gather_options(k, set, err);
     if (st < 0)

@@ -24,7 +24,7 @@ void rung__kafka_defaults(rung_kafka_config *c) {
     c->proposals_max = c->proposals_max ? c->proposals_max : PROPOSALS_MAX;
     c->replication = c->replication ? c->replication : REPLICATION;
     if (!c->min_isr)
-        c->min_isr = c->replication > 2 ? c->replication - 1 : 1;
+        c->min_isr = c->replication > 2 ? c->replication - 1 : c->replication;
     c->retention_min_ms = c->retention_min_ms ? c->retention_min_ms : RETENTION_MIN_MS;
 }
 
@@ -37,6 +37,29 @@ void rung__kafka_say(const rung_kafka_config *config, const char *format, ...) {
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     config->say(config->ctx, line);
+}
+
+/* ---- trouble ---- */
+
+bool rung__kafka_is_refusal(int code) {
+    return code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
+}
+
+void rung__kafka_note_trouble(rung__kafka_trouble *t, int code, const char *reason) {
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+        t->is_everywhere = true;
+        return;
+    }
+    if (t->is_refusal && !rung__kafka_is_refusal(code))
+        return;                               /* the better reason stays */
+    const char *colon = strstr(reason, ": "); /* behind the broker's name */
+    /* A broker that refuses our certificate closes the connection; only the text tells it from a network's fault. */
+    t->is_refusal = rung__kafka_is_refusal(code) || strstr(reason, "SSL alert");
+    snprintf(t->text, sizeof t->text, "%.100s%s", colon ? colon + 2 : reason,
+             code == RD_KAFKA_RESP_ERR__AUTHENTICATION
+                 ? " (see log.kafka.user and log.kafka.password_file)"
+             : t->is_refusal ? " (see log.kafka.tls and log.kafka.tls_ca)"
+                             : "");
 }
 
 /* ---- the URL ---- */

@@ -70,9 +70,23 @@ RUNG_NODISCARD rung_status rung__kafka_check(const rung_kafka_config *config,
 bool rung__kafka_is_stranger(const rd_kafka_message_t *message,
                              const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq);
 
-/* Find the topic, or create it; refuse an unsafe one. */
+/* Why brokers do not serve us, as librdkafka's error callback says it. Zero: nothing is known. */
+typedef struct rung__kafka_trouble {
+    bool is_refusal;    /* a password or a certificate: it does not pass by waiting */
+    bool is_everywhere; /* no broker is left */
+    char text[160];     /* of the last error, and which settings to look at */
+} rung__kafka_trouble;
+
+/* Is it a password or a certificate that is wrong? */
+bool rung__kafka_is_refusal(int code);
+void rung__kafka_note_trouble(rung__kafka_trouble *t, int code, const char *reason);
+
+/* Find the topic, or create it; refuse an unsafe one. Polls `rk`, whose error callback fills *trouble. RUNG_EREFUSED:
+ * the topic is unsafe, may not be created, or brokers refuse our password or certificate; RUNG_EIO: nobody answers. */
 RUNG_NODISCARD rung_status rung__kafka_topic_prepare(const rung_kafka_config *config,
-                                                     rd_kafka_t *rk, rung_err *err);
+                                                     rd_kafka_t *rk,
+                                                     const rung__kafka_trouble *trouble,
+                                                     rung_err *err);
 
 void rung__kafka_pause(void); /* before the next attempt */
 void rung__kafka_say(const rung_kafka_config *config, const char *format, ...)

@@ -68,8 +68,9 @@ typedef struct kafka_log {
     rd_kafka_queue_t *producer_events, *reader_events; /* their main queues */
     rung__kafka_reader reader;
     bool is_producer_dead;
-    bool is_started;
-    proposal *ring; /* by serial & mask */
+    bool is_open, is_started;
+    rung__kafka_trouble trouble; /* while it opens; later: of the last line about it */
+    proposal *ring;              /* by serial & mask */
     uint64_t mask, head, tail;
     rd_kafka_message_t *inbox[INBOX]; /* before given_back: destroyed; before inbox_at: lent */
     size_t given_back, inbox_at, inbox_count;
@@ -127,7 +128,7 @@ static void note_down(kafka_log *k, const char *why) {
 
 static void note_up(kafka_log *k) {
     k->heard_us = now_us(k);
-    if (atomic_exchange(&k->is_down, false))
+    if (k->is_down && atomic_exchange(&k->is_down, false))
         rung__kafka_say(&k->config, "Kafka answers again");
 }
 
@@ -136,15 +137,24 @@ static int64_t quiet_for_ms(const kafka_log *k) {
     return quiet_us > 0 ? quiet_us / 1000 : 0;
 }
 
+/* Once until a broker takes us again: each attempt to connect would say it. */
+static void say_refusal(kafka_log *k, int code, const char *reason) {
+    bool is_said = k->trouble.is_refusal;
+    rung__kafka_note_trouble(&k->trouble, code, reason);
+    if (!is_said)
+        rung__kafka_say(&k->config, "a Kafka broker refuses us: %s", k->trouble.text);
+}
+
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *ctx) {
     kafka_log *k = ctx;
     if (code == RD_KAFKA_RESP_ERR__FATAL && rk == k->producer)
         k->is_producer_dead = true;
+    else if (!k->is_open)
+        rung__kafka_note_trouble(&k->trouble, code, reason);
     else if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
         note_down(k, reason);
-    else if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL ||
-             code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
-        rung__kafka_say(&k->config, "Kafka: %s", reason);
+    else if (rung__kafka_is_refusal(code))
+        say_refusal(k, code, reason);
 }
 
 /* ---- reports ---- */
@@ -157,8 +167,10 @@ static void refuse(proposal *p, phase as, rd_kafka_resp_err_t code) {
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *ctx) {
     kafka_log *k = ctx;
     uint64_t serial = (uint64_t)(uintptr_t)m->_private;
-    if (!m->err)
+    if (!m->err) {
         note_up(k);
+        k->trouble.is_refusal = false;
+    }
     if (rk != k->producer || serial < k->head || serial >= k->tail) /* it has its outcome */
         return;
     proposal *p = proposal_at(k, serial);
@@ -718,7 +730,7 @@ static rung_status open_connections(kafka_log *k, rung_err *err) {
     rung_status st = rung__kafka_reader_open(&k->reader, &k->config, &k->hooks, false, err);
     if (st < 0)
         return st;
-    st = rung__kafka_topic_prepare(&k->config, k->reader.rk, err);
+    st = rung__kafka_topic_prepare(&k->config, k->reader.rk, &k->trouble, err);
     if (st == RUNG_OK)
         st = identify(k, err);
     if (st == RUNG_OK)
@@ -732,6 +744,8 @@ static rung_status open_connections(kafka_log *k, rung_err *err) {
     rd_kafka_queue_cb_event_enable(k->reader_events, on_queue_event, k);
     rd_kafka_queue_cb_event_enable(k->reader.queue, on_queue_event, k);
     st = rung_worker_start(k->config.threads, k->config.alloc, help, k, &k->helper, err);
+    k->is_open = true;
+    k->trouble = (rung__kafka_trouble){0};
     return st < 0 ? st : start_producer(k, err);
 }
 

@@ -55,7 +55,7 @@ typedef struct rung_kafka_config {
     const char *brokers, *topic;
     const rung_kafka_option *options; /* of every connection */
     size_t option_count;
-    /* Of a topic that has to be created; min_isr 0: one less than `replication`, but at least 1. */
+    /* Of a topic that has to be created; min_isr 0: one less than `replication`, or both of two. */
     uint32_t replication, min_isr; /* replication 0: 3 */
     bool must_exist;               /* do not create the topic */
     bool accepts_unsafe;           /* warn of an unsafe topic instead of refusing it */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_SIZE = 256, NEW_TOPIC_CONFIGS = 6 };
+enum { TEXT_SIZE = 256, NEW_TOPIC_CONFIGS = 6, ASK_MS = 500 };
 #define RETENTION_MIN_BYTES INT64_C(1073741824)
 #define MESSAGE_MIN_BYTES   INT64_C(1000000) /* an event has 512 KiB at most */
 
@@ -14,6 +14,16 @@ typedef struct topic_facts {
     bool exists, has_leader;
     int partitions, replicas;
 } topic_facts;
+
+static bool is_forbidden(rd_kafka_resp_err_t code) {
+    return code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+           code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
+}
+
+/* With one, the only replica that has a record may be the one that dies. */
+static uint32_t least_isr(uint32_t replicas) {
+    return replicas > 1 ? 2 : 1;
+}
 
 /* Of all topics: to ask for one by name would create it on brokers that do so by themselves. */
 static rung_status look(const rung_kafka_config *c, rd_kafka_t *rk, int wait_ms, topic_facts *out,
@@ -78,12 +88,34 @@ static rung_status read_created(const rung_kafka_config *c, rd_kafka_event_t *ev
         code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT)
         return RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
                              "topic %s cannot be created: %.140s", c->topic, text);
+    if (is_forbidden(code))
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "topic %s does not exist, or is hidden from this user, who may not create "
+                         "it: %.100s",
+                         c->topic, text);
     if (code && code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* another node was faster */
         return RUNG_FAIL(err, RUNG_EREFUSED, "topic %s cannot be created: %.140s", c->topic, text);
     return RUNG_OK;
 }
 
+/* Better not to create a topic than to refuse it afterwards. */
+static rung_status check_new(const rung_kafka_config *c, rung_err *err) {
+    if (c->min_isr > c->replication)
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "topic %s would accept no write: min.insync.replicas %u of %u replicas",
+                         c->topic, c->min_isr, c->replication);
+    if (c->min_isr < least_isr(c->replication) && !c->accepts_unsafe)
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "topic %s is not created, because it would be unsafe: min.insync.replicas "
+                         "%u of %u replicas (log.kafka.accept_unsafe = on creates it)",
+                         c->topic, c->min_isr, c->replication);
+    return RUNG_OK;
+}
+
 static rung_status create(const rung_kafka_config *c, rd_kafka_t *rk, rung_err *err) {
+    rung_status checked = check_new(c, err);
+    if (checked < 0)
+        return checked;
     rd_kafka_NewTopic_t *topic = describe_new(c, err);
     if (!topic)
         return RUNG_EINVAL;
@@ -140,7 +172,7 @@ static rung_status check_entries(const rung_kafka_config *c, const topic_facts *
         {.name = "unclean.leader.election.enable", .expected = "false", .word = "false"},
         {.name = "min.insync.replicas",
          .expected = "2 or more with several replicas",
-         .least = facts->replicas > 1 ? 2 : 1},
+         .least = least_isr((uint32_t)facts->replicas)},
         {.name = "retention.ms",
          .expected = "-1, or a day or more",
          .least = c->retention_min_ms,
@@ -174,12 +206,16 @@ static rung_status read_described(const rung_kafka_config *c, const topic_facts 
     }
     if (!code)
         return check_entries(c, facts, resources[0], err);
-    bool is_hidden = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
-                     code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED;
-    if (is_hidden && c->accepts_unsafe) {
+    if (is_forbidden(code) && c->accepts_unsafe) {
         rung__kafka_say(c, "the settings of topic %s are hidden from us and not checked", c->topic);
         return RUNG_OK;
     }
+    if (is_forbidden(code))
+        return RUNG_FAIL(
+            err, RUNG_EREFUSED,
+            "the settings of topic %s are hidden from this user: allow DescribeConfigs "
+            "(log.kafka.accept_unsafe = on does without)",
+            c->topic);
     return RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
                          "the settings of topic %s cannot be read: %s", c->topic,
                          rd_kafka_err2str(code));
@@ -225,18 +261,45 @@ static rung_status prepare(const rung_kafka_config *c, rd_kafka_t *rk, int wait_
                                   "topic %s has no leader yet", c->topic);
 }
 
-rung_status rung__kafka_topic_prepare(const rung_kafka_config *c, rd_kafka_t *rk, rung_err *err) {
+/* Brokers of Kafka 4 compare a nonce that librdkafka before 2.6.1 sends wrongly: they refuse the right password. */
+static void explain_scram(const rung_kafka_config *c) {
+    enum { FIRST_GOOD = 0x02060100 };
+    for (size_t i = 0; i < c->option_count; i++)
+        if (!strcmp(c->options[i].name, "sasl.mechanism") &&
+            !strncmp(c->options[i].value, "SCRAM", 5) && rd_kafka_version() < FIRST_GOOD)
+            rung__kafka_say(c,
+                            "librdkafka %s cannot log in to Kafka 4 with SCRAM: it takes 2.6.1, or "
+                            "log.kafka.sasl = plain over TLS",
+                            rd_kafka_version_str());
+}
+
+/* Every broker turned us away for a reason that does not pass (a wrong password, a certificate that is not trusted): say
+ * it now. When no broker answered in all the time, say what the last one said. */
+static rung_status give_up(const rung_kafka_config *c, const rung__kafka_trouble *trouble,
+                           rung_status st, rung_err *err) {
+    if (trouble->is_refusal)
+        explain_scram(c);
+    if (st == RUNG_EIO && trouble->text[0])
+        return RUNG_FAIL_WHY(
+            err, trouble->is_refusal ? RUNG_EREFUSED : RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
+            "no Kafka broker of %.60s accepts us: %.159s", c->brokers, trouble->text);
+    if (err)
+        err->code = RUNG_EIO;
+    return RUNG_EIO;
+}
+
+rung_status rung__kafka_topic_prepare(const rung_kafka_config *c, rd_kafka_t *rk,
+                                      const rung__kafka_trouble *trouble, rung_err *err) {
     int64_t end_ms = rung_clock_monotonic_ms(&c->clock) + c->connect_ms;
     for (;;) {
         int64_t left_ms = end_ms - rung_clock_monotonic_ms(&c->clock);
-        rung_status st = prepare(c, rk, left_ms > 0 ? (int)left_ms : 1, err);
+        int wait_ms = left_ms < 1 ? 1 : left_ms < ASK_MS ? (int)left_ms : ASK_MS;
+        rung_status st = prepare(c, rk, wait_ms, err);
         if (st != RUNG_EBUSY && st != RUNG_EIO)
             return st;
-        if (left_ms <= 0) {
-            if (err)
-                err->code = RUNG_EIO;
-            return RUNG_EIO;
-        }
+        rd_kafka_poll(rk, 0); /* hears of trouble */
+        if (left_ms <= 0 || (st == RUNG_EIO && trouble->is_refusal && trouble->is_everywhere))
+            return give_up(c, trouble, st, err);
         rung__kafka_pause();
     }
 }

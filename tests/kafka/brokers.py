@@ -32,7 +32,6 @@ START_WAIT = 120  # seconds; only reached when something is wrong
 START_TRIES = 3  # a port may be taken between choosing and listening
 CLUSTER_ID = "cnVuZy10ZXN0cy1rYWZrYQ"
 PR_SET_PDEATHSIG = 1
-HEAP = "-Xmx512m"
 
 sys.path.insert(0, str(HERE))
 
@@ -94,6 +93,9 @@ def free_ports(count):
 class Broker:
     """One broker, which is its own controller."""
 
+    jvm = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # small, and quick to start
+    format_words = ()
+
     def __init__(self, number, folder, port, config):
         self.number, self.folder, self.port = number, folder, port
         self.address = f"127.0.0.1:{port}"
@@ -102,12 +104,11 @@ class Broker:
         folder.mkdir()
         self.properties.write_text("".join(f"{name}={value}\n" for name, value in config.items()))
 
-    def command(self, main, *args, options=()):
-        return [java(), HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
-                *options, "-cp", f"{jars()}/*", main, *map(str, args)]
+    def command(self, main, *args):
+        return [java(), *self.jvm, f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}", "-cp", f"{jars()}/*", main, *map(str, args)]
 
     def begin_format(self):
-        return subprocess.Popen(self.command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", self.properties),
+        return subprocess.Popen(self.command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", self.properties, *self.format_words),
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def begin(self):
@@ -172,6 +173,8 @@ class BrokerError(Exception):
 
 
 class Brokers:
+    kind = Broker
+
     def __init__(self, count=1, **settings):
         """`settings`: further properties of each broker, with _ for the dots in their names."""
         self.count, self.settings = count, {k.replace("_", "."): v for k, v in settings.items()}
@@ -191,7 +194,7 @@ class Brokers:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-kafka-"))
         ports = free_ports(2 * self.count)
         voters = ",".join(f"{i + 1}@127.0.0.1:{ports[self.count + i]}" for i in range(self.count))
-        self.all = [Broker(i + 1, self.folder / str(i + 1), ports[i], self._config(i + 1, ports[i], ports[self.count + i], voters))
+        self.all = [self.kind(i + 1, self.folder / str(i + 1), ports[i], self._config(i + 1, ports[i], ports[self.count + i], voters))
                     for i in range(self.count)]
         formats = [b.begin_format() for b in self.all]
         for f in formats:

@@ -19,6 +19,9 @@ CONF_OK = 0
 COPY = 2
 PARTITION_EOF = -191
 OFFSET_BEGINNING = -2
+# Of rdkafka.h, for permissions.
+RESOURCE_TOPIC, PATTERN_LITERAL, PERMISSION_ALLOW = 2, 3, 3
+OPERATIONS = {"read": 3, "write": 4, "create": 5, "describe": 8, "describe_configs": 10}
 CREATE_TOPICS = 1
 SIZE = 512
 
@@ -38,7 +41,7 @@ def library():
         sys.exit(77)
     lib = ctypes.CDLL(path)
     for name in ("conf_new", "new", "topic_new", "queue_new", "queue_poll", "NewTopic_new", "DeleteTopic_new", "DeleteRecords_new",
-                 "topic_partition_list_new", "topic_partition_list_add", "event_CreateTopics_result",
+                 "AclBinding_new", "topic_partition_list_new", "topic_partition_list_add", "event_CreateTopics_result",
                  "CreateTopics_result_topics"):
         getattr(lib, f"rd_kafka_{name}").restype = ctypes.c_void_p
     for name in ("err2str", "topic_result_error_string", "clusterid"):
@@ -104,7 +107,7 @@ class Client:
             lib.rd_kafka_queue_destroy(queue)
             lib.rd_kafka_NewTopic_destroy(topic)
 
-    def _delete(self, call, thing):
+    def _change(self, call, thing):
         lib = self.lib
         queue = ctypes.c_void_p(lib.rd_kafka_queue_new(self.producer))
         call(self.producer, (ctypes.c_void_p * 1)(thing), ctypes.c_size_t(1), None, queue)
@@ -117,7 +120,7 @@ class Client:
 
     def delete_topic(self, name):
         topic = ctypes.c_void_p(self.lib.rd_kafka_DeleteTopic_new(name.encode()))
-        self._delete(self.lib.rd_kafka_DeleteTopics, topic)
+        self._change(self.lib.rd_kafka_DeleteTopics, topic)
         self.lib.rd_kafka_DeleteTopic_destroy(topic)
 
     def delete_records(self, topic, before, partition=0):
@@ -127,9 +130,19 @@ class Client:
         lib.rd_kafka_topic_partition_list_add(places, topic.encode(), ctypes.c_int32(partition))
         lib.rd_kafka_topic_partition_list_set_offset(places, topic.encode(), ctypes.c_int32(partition), ctypes.c_int64(before))
         records = ctypes.c_void_p(lib.rd_kafka_DeleteRecords_new(places))
-        self._delete(lib.rd_kafka_DeleteRecords, records)
+        self._change(lib.rd_kafka_DeleteRecords, records)
         lib.rd_kafka_DeleteRecords_destroy(records)
         lib.rd_kafka_topic_partition_list_destroy(places)
+
+    def allow(self, user, operation, topic):
+        """Let a user do something with a topic, where a broker checks that."""
+        lib, said = self.lib, ctypes.create_string_buffer(SIZE)
+        binding = ctypes.c_void_p(lib.rd_kafka_AclBinding_new(
+            RESOURCE_TOPIC, topic.encode(), PATTERN_LITERAL, f"User:{user}".encode(), b"*", OPERATIONS[operation], PERMISSION_ALLOW, said, SIZE))
+        if not binding:
+            raise KafkaError(said.value.decode())
+        self._change(lib.rd_kafka_CreateAcls, binding)
+        lib.rd_kafka_AclBinding_destroy(binding)
 
     def produce(self, topic, value, key=None, partition=0):
         """The offset of the record, once it is acknowledged."""
