@@ -43,10 +43,11 @@ end
 
 
 class Process:
-    """A program on the servers' core; ended with the block."""
+    """A program on the servers' core, or with cores=None on any; ended with the block."""
 
-    def __init__(self, words, ready, where):
-        self.process = subprocess.Popen(["taskset", "-c", SERVER, *map(str, words)], stdin=subprocess.DEVNULL,
+    def __init__(self, words, ready, where, cores=SERVER):
+        pinned = ["taskset", "-c", cores] if cores else []
+        self.process = subprocess.Popen([*pinned, *map(str, words)], stdin=subprocess.DEVNULL,
                                         **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, where: subprocess.PIPE})
         self.said = []
         self.pipe = getattr(self.process, where)
@@ -56,7 +57,8 @@ class Process:
                 break
         else:
             sys.exit(f"{words[0]} did not start:\n" + "".join(self.said))
-        self.port = int(re.search(ready, self.said[-1])[1])
+        self.found = re.search(ready, self.said[-1])
+        self.port = int(self.found[1])
         threading.Thread(target=lambda: [None for _ in self.pipe], daemon=True).start()
 
     def memory(self):
@@ -222,9 +224,9 @@ def free_port():
         return s.getsockname()[1]
 
 
-def splice(text):
+def splice(text, section):
     page = ROOT / "docs" / "benchmarks.md"
-    begin, end = "<!-- bench:http:begin -->\n", "<!-- bench:http:end -->"
+    begin, end = f"<!-- bench:{section}:begin -->\n", f"<!-- bench:{section}:end -->"
     old = page.read_text()
     if begin not in old:
         sys.exit(f"{page}: there is no line {begin}")
@@ -251,7 +253,7 @@ def main():
     text = "\n".join(out) + "\n"
     print(text)
     if options.write:
-        splice(text)
+        splice(text, "http")
 
 
 if __name__ == "__main__":

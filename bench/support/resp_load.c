@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1 /* ppoll */
 #include "support/resp_load.h"
 
 #include "support/stopwatch.h"
@@ -6,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { IN_SIZE = 4 << 20, DEPTH_MAX = 256 };
+enum { IN_SIZE = 4 << 20, OUT_SIZE = 256 * BENCH_COMMAND_MAX / 8, DUE_MAX = 1 << 18, OVERRUN = 3 };
 
 /* ---- sockets ---- */
 
@@ -49,13 +51,18 @@ static void send_all(int fd, const char *bytes, size_t len) {
 }
 
 void bench_load_connect(bench_load *load, const bench_address *address) {
+    bench_load_connect_to(load, address, 1);
+}
+
+void bench_load_connect_to(bench_load *load, const bench_address *addresses, uint32_t count) {
     load->epoll = epoll_create1(EPOLL_CLOEXEC);
     for (uint32_t i = 0; i < load->connections; i++) {
         bench_load_conn *c = &load->conns[i];
-        *c = (bench_load_conn){.fd = connect_to(address)};
+        *c = (bench_load_conn){.fd = connect_to(&addresses[i % count])};
         c->in = malloc(IN_SIZE);
-        c->out = malloc((size_t)DEPTH_MAX * BENCH_COMMAND_MAX / 8);
-        if (c->fd < 0 || !c->in || !c->out)
+        c->out = malloc(OUT_SIZE);
+        c->due_ns = malloc(DUE_MAX * sizeof *c->due_ns);
+        if (c->fd < 0 || !c->in || !c->out || !c->due_ns)
             bench_die("cannot connect");
         struct epoll_event e = {.events = EPOLLIN, .data.u32 = i};
         epoll_ctl(load->epoll, EPOLL_CTL_ADD, c->fd, &e);
@@ -67,6 +74,7 @@ void bench_load_close(bench_load *load) {
         close(load->conns[i].fd);
         free(load->conns[i].in);
         free(load->conns[i].out);
+        free(load->conns[i].due_ns);
     }
     close(load->epoll);
 }
@@ -119,6 +127,7 @@ static void take_replies(bench_load *load, bench_load_conn *c) {
     while (c->awaited && (next = skip_reply(p, end, &errors)) != NULL) {
         p = next;
         c->awaited--;
+        load->answered++;
         load->errors += errors;
         errors = 0;
     }
@@ -144,6 +153,7 @@ static void send_next(bench_load *load, bench_load_conn *c, bench_command_maker 
         c->awaited += make(ctx, c->out + used, &length);
         used += length;
     }
+    c->sent_ns = bench_now_ns();
     send_all(c->fd, c->out, used);
 }
 
@@ -164,6 +174,8 @@ double bench_load_run(bench_load *load, bench_command_maker make, void *ctx, dou
             if (c->awaited)
                 continue;
             done += load->depth;
+            if (load->times)
+                bench_times_add(load->times, bench_now_ns() - c->sent_ns);
             if (is_over) {
                 busy--;
             } else {
@@ -171,6 +183,75 @@ double bench_load_run(bench_load *load, bench_command_maker make, void *ctx, dou
                 sent += load->depth;
             }
         }
+    }
+    return (double)done / bench_seconds_since(start);
+}
+
+/* ---- open load ---- */
+
+/* False: there is no room; it is late, then. */
+static bool put_due(bench_load_conn *c, bench_command_maker make, void *ctx, uint64_t due_ns) {
+    size_t length;
+    if (c->due_tail - c->due_head == DUE_MAX || c->out_len + BENCH_COMMAND_MAX > OUT_SIZE)
+        return false;
+    make(ctx, c->out + c->out_len, &length);
+    c->out_len += length;
+    c->awaited++;
+    c->due_ns[c->due_tail++ % DUE_MAX] = due_ns;
+    return true;
+}
+
+static void send_some(bench_load_conn *c) {
+    ssize_t n = c->out_len ? send(c->fd, c->out, c->out_len, MSG_DONTWAIT) : 0;
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        bench_die("a connection broke: %s", strerror(errno));
+    if (n > 0) {
+        c->out_len -= (size_t)n;
+        memmove(c->out, c->out + n, c->out_len);
+    }
+}
+
+static uint64_t take_due_replies(bench_load *load, bench_load_conn *c) {
+    uint32_t before = c->awaited;
+    read_some(c);
+    take_replies(load, c);
+    uint64_t now = bench_now_ns();
+    for (uint32_t i = c->awaited; i < before; i++)
+        bench_times_add(load->times, now - c->due_ns[c->due_head++ % DUE_MAX]);
+    return before - c->awaited;
+}
+
+/* Wait for an answer, for room to send, or until the next command is due. */
+static void wait_open(const bench_load *load, struct pollfd *fds, uint64_t until_ns) {
+    uint64_t now = bench_now_ns(), left = until_ns > now ? until_ns - now : 0;
+    struct timespec wait = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+    for (uint32_t i = 0; i < load->connections; i++)
+        fds[i] = (struct pollfd){
+            .fd = load->conns[i].fd,
+            .events = (short)(POLLIN | (load->conns[i].out_len ? POLLOUT : 0)),
+        };
+    ppoll(fds, load->connections, &wait, NULL);
+}
+
+double bench_load_open(bench_load *load, bench_command_maker make, void *ctx, double rate,
+                       double seconds) {
+    struct pollfd fds[BENCH_LOAD_CONNECTIONS_MAX];
+    uint64_t start = bench_now_ns(), total = (uint64_t)(rate * seconds), sent = 0, done = 0;
+    while (done < total) {
+        uint64_t now = bench_now_ns(), due = now + 1000000;
+        if ((double)(now - start) > OVERRUN * seconds * 1e9)
+            total = sent; /* it cannot keep up: what was sent is enough to show that */
+        for (; sent < total; sent++) {
+            due = start + (uint64_t)((double)sent / rate * 1e9);
+            if (due > now || !put_due(&load->conns[sent % load->connections], make, ctx, due))
+                break;
+        }
+        for (uint32_t i = 0; i < load->connections; i++)
+            send_some(&load->conns[i]);
+        wait_open(load, fds, due > now ? due : now + 1000000);
+        for (uint32_t i = 0; i < load->connections; i++)
+            if (fds[i].revents & (POLLIN | POLLERR | POLLHUP))
+                done += take_due_replies(load, &load->conns[i]);
     }
     return (double)done / bench_seconds_since(start);
 }

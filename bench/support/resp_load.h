@@ -11,6 +11,8 @@
 #ifndef RUNG_BENCH_RESP_LOAD_H
 #define RUNG_BENCH_RESP_LOAD_H
 
+#include "support/times.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,22 +33,37 @@ typedef struct bench_load_conn {
     uint32_t awaited;
     size_t used; /* bytes of replies not yet counted */
     char *in, *out;
+    uint64_t sent_ns;
+    /* Of an open load: bytes to send, and when each command that is not answered yet was due. */
+    size_t out_len;
+    uint64_t *due_ns;
+    uint64_t due_head, due_tail;
 } bench_load_conn;
 
 typedef struct bench_load {
     uint32_t connections, depth;
     int epoll;
-    uint64_t errors; /* replies that were errors, of all runs */
+    uint64_t answered;  /* commands, of all runs */
+    uint64_t errors;    /* replies that were errors, of all runs */
+    bench_times *times; /* how long each round of `depth` took; NULL: nobody asks */
     bench_load_conn conns[BENCH_LOAD_CONNECTIONS_MAX];
 } bench_load;
 
 void bench_load_connect(bench_load *load, const bench_address *address);
+/* To several servers, in turn. */
+void bench_load_connect_to(bench_load *load, const bench_address *addresses, uint32_t count);
 void bench_load_close(bench_load *load);
 
 /* Keep all connections busy for `seconds`, or until `count` commands were answered (0: no matter); commands per second.
  * A maker that returns several commands counts as one. */
 double bench_load_run(bench_load *load, bench_command_maker make, void *ctx, double seconds,
                       uint64_t count);
+
+/* Send `rate` commands a second for `seconds`, whether or not earlier ones are answered, to the connections in turn, and
+ * wait for all answers. Adds to load->times how long each took from the moment it was due, not from when it was sent: a
+ * server that stands still for a second has kept a second's commands waiting. Returns the answers per second. */
+double bench_load_open(bench_load *load, bench_command_maker make, void *ctx, double rate,
+                       double seconds);
 
 /* One command and its reply, which is given as it came (cut to `room`, NUL-terminated); false if nobody answers. */
 bool bench_ask(const bench_address *address, const char *const *words, char *reply, size_t room);
