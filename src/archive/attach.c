@@ -321,6 +321,12 @@ static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_ev
     rung_follower_applied(a->follower, first_seq, count, statuses);
 }
 
+static void passed(void *ctx, uint64_t seq) {
+    rung_attach *a = ctx;
+    const rung_status nothing = RUNG_UNCHANGED;
+    rung_follower_applied(a->follower, seq, 1, &nothing);
+}
+
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     rung_attach *a = ctx;
     mark(a, 0, rung_state_seq(view->state));
@@ -371,6 +377,7 @@ rung_status rung_attach_create(const rung_attach_config *config, rung_attach **o
                                   .begin = begin,
                                   .before = before,
                                   .applied = applied,
+                                  .passed = passed,
                                   .on_close = on_close,
                                   .catch_up = catch_up,
                                   .needed_from = needed_from,

@@ -294,7 +294,7 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
         return RUNG_FAIL(err, RUNG_ECORRUPT,
                          "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
                          seq);
-    if (r->type == RUNG_LOG_TYPE_VOID)
+    if (r->type == RUNG_LOG_TYPE_VOID || r->type == RUNG_LOG_TYPE_REPORT)
         return RUNG_OK;
     if (r->type != RUNG_LOG_TYPE_EVENT)
         return RUNG_FAIL(err, RUNG_EVERSION,

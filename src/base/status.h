@@ -60,6 +60,7 @@ typedef enum rung_status {
     X(RECOVERING, "the server does not serve yet")                                                 \
     X(LOG_UNAVAILABLE, "the log cannot be reached; the change was not accepted")                   \
     X(OUTCOME_UNKNOWN, "the log may have the change or not; repeat it with the same id")           \
+    X(DIVERGED, "the state differs from that of the other servers")                                \
     X(NO_SNAPSHOT, "there is no snapshot yet")                                                     \
     X(RANGE, "the part asked for lies beyond the end")                                             \
     X(SEQ_AHEAD, "the log is far from the sequence that was asked for")                            \

@@ -8,6 +8,9 @@
 
 /* The file that names the log whose snapshots are here, if that log is elsewhere: its id, 32 hexadecimal digits. */
 #define RUNG_FOLDER_LOG_ID "log-id"
+/* The file that names this server among those that share a log: its id, 16 hexadecimal digits, a space, and how often
+ * it has opened the log. */
+#define RUNG_FOLDER_NODE_ID "node-id"
 
 /* Held until `lock_out` is closed. RUNG_EBUSY names the process that has it. On failure `lock_out` may be open. */
 RUNG_NODISCARD rung_status rung_folder_lock(const rung_dir *dir, rung_file *lock_out,

@@ -6,7 +6,9 @@
  *       what an answer names, and the follower is told of a new hour before its first event is applied.
  *   A2  Apply, then tell the follower, then answer.
  *   A3  A void record is applied as a tick at the log's time: the sequence moves on, and at most a window closes that
- *       was due. */
+ *       was due.
+ *   A4  A group ends at a checkpoint, so the digest there is that of exactly this sequence. A report is no member of a
+ *       group. */
 #include "service/applier.h"
 
 #include <stdio.h>
@@ -80,6 +82,18 @@ static uint32_t apply_events(rung_applier *a, uint32_t count) {
     return 1;
 }
 
+/* Does the record before the one at `ahead` end a group? */
+static inline bool is_checkpoint(const rung_applier *a, uint32_t ahead) {
+    return a->config.nodes &&
+           rung_nodes_is_checkpoint(a->config.nodes, rung_state_seq(a->config.state) + ahead);
+}
+
+static void take_checkpoint(rung_applier *a) {
+    const rung_state *s = a->config.state;
+    if (is_checkpoint(a, 0))
+        rung_nodes_checkpoint(a->config.nodes, rung_state_seq(s), rung_state_digest(s));
+}
+
 /* A2. */
 rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
     const rung_hub_follower *f = a->config.follower;
@@ -94,6 +108,7 @@ rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
         done++;
     if (done && f && f->applied)
         f->applied(f->ctx, first_seq, done, a->pointers, a->statuses);
+    take_checkpoint(a);
     for (uint32_t i = 0; a->config.answer && i < done; i++)
         a->config.answer(a->config.ctx, a->statuses[i], &a->outcomes[i], &a->errs[i]);
     return done == count ? RUNG_OK
@@ -136,7 +151,8 @@ __attribute__((noinline)) static rung_status refuse(rung_applier *a, rung_slice 
 
 static inline rung_status add(rung_applier *a, rung_slice payload, bool is_own, bool is_brief,
                               rung_err *err) {
-    rung_status st = a->count == GROUP ? rung_applier_finish(a, err) : RUNG_OK;
+    bool is_full = a->count == GROUP || (a->count && is_checkpoint(a, a->count)); /* A4 */
+    rung_status st = is_full ? rung_applier_finish(a, err) : RUNG_OK;
     if (st < 0)
         return st;
     rung_event *e = &a->events[a->count];
@@ -169,7 +185,8 @@ static rung_status check_record(const rung_applier *a, const rung_log_record *r,
                          "%s is not in this log, which was copied with a snapshot: fill the data "
                          "folder with rung join",
                          place_of(a, seq).text);
-    if (r->type != RUNG_LOG_TYPE_EVENT && r->type != RUNG_LOG_TYPE_VOID)
+    if (r->type != RUNG_LOG_TYPE_EVENT && r->type != RUNG_LOG_TYPE_VOID &&
+        r->type != RUNG_LOG_TYPE_REPORT)
         return RUNG_FAIL(err, RUNG_EVERSION, "%s is of type %u, which this version does not know",
                          place_of(a, seq).text, (unsigned)r->type);
     return RUNG_OK;
@@ -187,12 +204,45 @@ static rung_status add_void(rung_applier *a, rung_err *err) {
     return RUNG_OK;
 }
 
+static void tell_passed(rung_applier *a, uint64_t seq) {
+    const rung_hub_follower *f = a->config.follower;
+    const rung_outcome nothing = {.seq = seq, .next_number = UINT32_MAX};
+    if (f && f->passed)
+        f->passed(f->ctx, seq);
+    if (a->config.answer)
+        a->config.answer(a->config.ctx, RUNG_UNCHANGED, &nothing, NULL);
+}
+
+/* A4. The servers' vote may be that this state is wrong; then nobody is answered. */
+static rung_status pass_over(rung_applier *a, rung_slice payload, rung_err *err) {
+    rung_state *s = a->config.state;
+    rung_nodes *nodes = a->config.nodes;
+    rung_node_report report;
+    rung_err why = {0};
+    rung_status st = rung_applier_finish(a, err);
+    if (st < 0)
+        return st;
+    uint64_t seq = rung_state_seq(s) + 1;
+    st = rung_node_report_decode(payload, &report, &why);
+    if (st < 0)
+        return RUNG_FAIL(err, st, "%s is not a report: %.150s", place_of(a, seq).text,
+                         why.message);
+    rung_state_pass(s);
+    if (nodes)
+        rung_nodes_hear(nodes, seq, &report, rung_state_digest(s));
+    if (nodes && rung_nodes_divergence(nodes))
+        return rung_divergence_fail(rung_nodes_divergence(nodes), err);
+    tell_passed(a, seq);
+    return RUNG_OK;
+}
+
 rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record, rung_err *err) {
     rung_err why;
     uint64_t seq = rung_state_seq(a->config.state) + a->count + 1;
     if (check_record(a, record, seq, &why) == RUNG_OK)
-        return record->type == RUNG_LOG_TYPE_VOID ? add_void(a, err)
-                                                  : add(a, record->payload, false, true, err);
+        return record->type == RUNG_LOG_TYPE_VOID     ? add_void(a, err)
+               : record->type == RUNG_LOG_TYPE_REPORT ? pass_over(a, record->payload, err)
+                                                      : add(a, record->payload, false, true, err);
     rung_status st = rung_applier_finish(a, err);
     if (st == RUNG_OK && err)
         *err = why;

@@ -17,12 +17,14 @@
 #include "base/status.h"
 #include "journal/log.h"
 #include "service/hub_follower.h"
+#include "service/nodes.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
 
 #include <stdint.h>
 
-/* The type of a log record that is an event (docs/formats/events.md). */
+/* The type of a log record that is an event (docs/formats/events.md). The only other type is a server's report
+ * (service/node_report.h), which is passed over. */
 #define RUNG_LOG_TYPE_EVENT 1u
 
 typedef struct rung_applier
@@ -37,6 +39,7 @@ typedef struct rung_applier_config {
     const rung_alloc *alloc;
     rung_state *state;                 /* borrowed; nobody else changes it */
     const rung_hub_follower *follower; /* borrowed; NULL: none */
+    rung_nodes *nodes;                 /* borrowed; hears reports, gets checkpoints. NULL: none */
     rung_applier_answer *answer;       /* may be NULL */
     void *ctx;                         /* for answer */
     bool is_shared;                    /* the log is a topic: name offsets */
@@ -54,9 +57,10 @@ void rung_applier_destroy(rung_applier *a); /* accepts NULL */
 RUNG_NODISCARD rung_status rung_applier_add(rung_applier *a, rung_slice payload, bool is_brief,
                                             rung_err *err);
 
-/* The same for a record that another process may have written: it is validated. A void one has
- * no effect (log.h). RUNG_ECORRUPT also if its sequence is not the next one, or it was lost; RUNG_EVERSION also for a
- * record of another type. */
+/* The same for a record that another process may have written: it is validated. A void one has no effect (log.h); a
+ * report is answered like an event that changed nothing. RUNG_ECORRUPT also if its sequence is not the next one, it was
+ * lost, or (RUNG_REASON_DIVERGED) the report shows that our state is not that of the other servers; RUNG_EVERSION also
+ * for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record,
                                                    rung_err *err);
 

@@ -30,6 +30,7 @@
 #include "service/applier.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #ifdef RUNG_TEST_BUILD
 enum { PROPOSE_MAX = 16, RUN_MAX = 48, DELIVER_MAX = 96 };
@@ -45,7 +46,7 @@ enum {
     RING_SPARE = RUNG_EVENT_BYTES_MAX
 }; /* less room than one maximum-size event counts as full */
 
-typedef enum item_kind { ITEM_EVENT, ITEM_TICK, ITEM_READ } item_kind;
+typedef enum item_kind { ITEM_EVENT, ITEM_TICK, ITEM_REPORT, ITEM_READ } item_kind;
 
 typedef struct item {
     union {
@@ -83,6 +84,7 @@ struct rung_commit {
     uint64_t looked_at;       /* the tail at the end of the last turn */
     rung_fair waiting, reads; /* shares of events and of questions */
     bool has_tick;            /* C7 */
+    bool has_report;          /* one is in the queue */
     bool has_time;            /* since the last propose */
     int64_t time_ms;          /* C7 */
 
@@ -109,7 +111,7 @@ static void say(const rung_commit *c, const char *line) {
 
 static uint32_t line_size(const rung_commit_config *c) {
     uint32_t size = 64;
-    while (size < 2 * (uint64_t)c->waiting_max + 2) /* events, questions, a tick */
+    while (size < 2 * (uint64_t)c->waiting_max + 3) /* events, questions, a tick, a report */
         size *= 2;
     return size;
 }
@@ -133,6 +135,7 @@ rung_status rung_commit_create(const rung_commit_config *config, rung_commit **c
     rung_applier_config applier = {.alloc = a,
                                    .state = config->state,
                                    .follower = config->follower,
+                                   .nodes = config->nodes,
                                    .answer = answer_front,
                                    .ctx = c,
                                    .is_shared = rung_log_is_shared(config->log)};
@@ -176,8 +179,10 @@ static inline const item *pop(rung_commit *c) {
         rung_fair_give(&c->bytes, it->share, it->length);
     } else if (it->kind == ITEM_READ) {
         rung_fair_give(&c->reads, it->share, 1);
-    } else {
+    } else if (it->kind == ITEM_TICK) {
         c->has_tick = false;
+    } else {
+        c->has_report = false;
     }
     return it;
 }
@@ -340,6 +345,31 @@ rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *ev
     return RUNG_OK;
 }
 
+/* Copy bytes into the ring, in one piece. False: no room. */
+static bool copy_in(rung_commit *c, const void *bytes, size_t len) {
+    size_t at = ring_index(c, c->ring_tail), to_end = c->config.bytes_max - at;
+    size_t skipped = len <= to_end ? 0 : to_end;
+    if (skipped + len > ring_free(c))
+        return false;
+    memcpy(c->ring + (skipped ? 0 : at), bytes, len);
+    c->ring_tail += skipped + len;
+    return true;
+}
+
+bool rung_commit_may_report(const rung_commit *c) {
+    return (c->phase == PHASE_OPEN || c->phase == PHASE_CLOSING) && !c->has_report;
+}
+
+rung_status rung_commit_put_report(rung_commit *c, const void *bytes, size_t len) {
+    if (!rung_commit_may_report(c))
+        return RUNG_EBUSY;
+    if (!copy_in(c, bytes, len))
+        return RUNG_ELIMIT;
+    c->has_report = true;
+    push(c, (item){.kind = ITEM_REPORT, .ring_end = c->ring_tail, .length = (uint32_t)len});
+    return RUNG_OK;
+}
+
 uint32_t rung_commit_room(const rung_commit *c, rung_hub_sender from) {
     if (ring_free(c) < RING_SPARE || !rung_fair_may(&c->bytes, from.share, from.is_patient))
         return 0;
@@ -366,7 +396,9 @@ static uint32_t gather(const rung_commit *c, uint32_t max, uint64_t *next_out) {
         const item *it = item_at(c, position);
         if (it->kind != ITEM_READ)
             c->entries[n++] = (rung_log_entry){
-                .payload = bytes_of(c, it), .type = RUNG_LOG_TYPE_EVENT, .tag = position};
+                .payload = bytes_of(c, it),
+                .type = it->kind == ITEM_REPORT ? RUNG_LOG_TYPE_REPORT : RUNG_LOG_TYPE_EVENT,
+                .tag = position};
     }
     *next_out = position;
     return n;
@@ -433,7 +465,7 @@ static void refuse_front(rung_commit *c, rung_status st, const rung_err *err) {
         return;
     }
     release_bytes(c, it->ring_end);
-    if (it->kind == ITEM_TICK)
+    if (it->kind != ITEM_EVENT)
         return;
     c->stats.answered++;
     c->stats.refused++;
@@ -449,7 +481,10 @@ static void refuse_all(rung_commit *c, rung_status st, const rung_err *err) {
 
 /* C5. Every later change is refused with this message. */
 static void fail_for_good(rung_commit *c, rung_status st, const rung_err *cause) {
-    RUNG_FAIL(&c->failure, st, "read-only until reopened: %s", cause->message);
+    if (cause->reason == RUNG_REASON_DIVERGED)
+        c->failure = *cause;
+    else
+        RUNG_FAIL(&c->failure, st, "read-only until reopened: %s", cause->message);
     c->failure.os_errno = cause->os_errno;
     c->failure.where = cause->where;
     c->phase = PHASE_FAILED;
@@ -464,15 +499,15 @@ void rung_commit_fail(rung_commit *c, rung_status st, const rung_err *cause) {
     rung_commit_end_calls(c);
 }
 
-/* Out of memory in spite of the limit, or not an event. With a durable log the state now lacks an event that the log
- * has; only a restart fixes that. In memory only this event fails. */
+/* Out of memory in spite of the limit, not an event, or a vote against our state. With a durable log the state now
+ * lacks an event that the log has; only a restart fixes that. In memory only this event fails. */
 static void fail_to_apply(rung_commit *c, rung_status st, const rung_err *cause) {
     if (!c->config.is_kept) {
         c->run_at++;
         refuse_front(c, st, cause);
         return;
     }
-    if (c->config.fatal)
+    if (c->config.fatal && cause->reason != RUNG_REASON_DIVERGED)
         c->config.fatal(c->config.ctx, cause);
     fail_for_good(c, st, cause);
 }
@@ -542,7 +577,7 @@ static void answer_front(void *ctx, rung_status st, const rung_outcome *outcome,
         return;
     const item *it = pop(c);
     release_bytes(c, it->ring_end);
-    if (it->kind == ITEM_TICK)
+    if (it->kind != ITEM_EVENT)
         return;
     c->stats.answered++;
     if (it->answer)
@@ -564,8 +599,8 @@ static rung_status apply_group(rung_commit *c, rung_err *err) {
     size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX;
     rung_status st = RUNG_OK;
     for (size_t n = 0; n < limit && st == RUNG_OK; n++) {
+        rung_log_record record = {seq + n, entry[n].payload, entry[n].type};
         if (entry[n].tag == RUNG_LOG_FOREIGN) {
-            rung_log_record record = {seq + n, entry[n].payload, entry[n].type};
             st = rung_applier_add_record(c->applier, &record, err);
             continue;
         }
@@ -573,7 +608,9 @@ static rung_status apply_group(rung_commit *c, rung_err *err) {
         if (it->kind == ITEM_READ || it->sink)
             break;
         RUNG_ASSERT(entry[n].tag == own); /* C6 */
-        st = rung_applier_add(c->applier, entry[n].payload, it->is_brief, err);
+        st = it->kind == ITEM_REPORT
+                 ? rung_applier_add_record(c->applier, &record, err)
+                 : rung_applier_add(c->applier, entry[n].payload, it->is_brief, err);
         own++;
     }
     return st < 0 ? st : rung_applier_finish(c->applier, err);

@@ -17,6 +17,7 @@
  *     open --(the log has no space)--> full --(it has again)--> open
  *     open, full --(rung_commit_close)--> closing
  *     any --(the log failed, or what it has cannot be applied)--> failed, for good
+ *     any --(the servers' vote: our state is not theirs)--> failed, for good; `fatal` is not called
  *
  * Threads: one at a time. */
 #ifndef RUNG_SERVICE_COMMIT_H
@@ -29,6 +30,7 @@
 #include "service/admission.h"
 #include "service/hub_follower.h"
 #include "service/log_time.h"
+#include "service/nodes.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
 
@@ -46,7 +48,8 @@ typedef struct rung_commit_config {
     bool is_full;                      /* the log has no space, and that was reported */
     rung_log_time *time;               /* borrowed */
     rung_memory_limit *memory;         /* borrowed; NULL: none */
-    const rung_hub_follower *follower; /* borrowed; of `before` and `applied`. NULL: none */
+    const rung_hub_follower *follower; /* borrowed; of `before`, `applied`, `passed`. NULL: none */
+    rung_nodes *nodes;                 /* borrowed; of a shared log. NULL: none */
     uint32_t waiting_max;              /* changes in flight, and as many questions */
     size_t bytes_max;                  /* of changes in flight; a power of two */
     int64_t at_ahead_ms;               /* as in rung_config */
@@ -94,6 +97,11 @@ uint32_t rung_commit_room(const rung_commit *c, rung_hub_sender from);
 
 /* Put a tick if a window is due to close. The first put after a propose does the same. */
 void rung_commit_put_tick(rung_commit *c);
+
+/* Is none of our reports in flight, and would one be taken? Also after close. */
+bool rung_commit_may_report(const rung_commit *c);
+/* Put a report of this server; the bytes are copied. RUNG_EBUSY: may_report; RUNG_ELIMIT: no room. */
+RUNG_NODISCARD rung_status rung_commit_put_report(rung_commit *c, const void *bytes, size_t len);
 
 /* ---- questions between changes ---- */
 

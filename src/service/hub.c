@@ -51,8 +51,12 @@ struct rung_hub {
     rung_hub_follower listener; /* passes events to the follower and the observer */
     rung_hub_observer *observer;
     void *observer_ctx;
-    bool is_async;    /* the log wakes us */
-    bool lacks_first; /* the first events (put_first) are not in the log */
+    bool is_async;     /* the log wakes us */
+    bool lacks_first;  /* the first events (put_first) are not in the log */
+    bool is_raising;   /* the event that raises the rules of a shared log is in flight */
+    rung_nodes *nodes; /* the store's; NULL: the log is not shared */
+    bool has_stopped;  /* because the state has diverged */
+    uint8_t last_words[RUNG_NODE_REPORT_SIZE_MAX];
     rung_err first_err;
     uint32_t ticks;
     int64_t silent_ms; /* of a shared log, at the last tick */
@@ -98,6 +102,13 @@ static void tell_applied(void *ctx, uint64_t first_seq, uint32_t count,
         h->observer(h->observer_ctx, count, events);
 }
 
+static void tell_passed(void *ctx, uint64_t seq) {
+    const rung_hub *h = ctx;
+    const rung_hub_follower *f = h->config.follower;
+    if (f && f->passed)
+        f->passed(f->ctx, seq);
+}
+
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx) {
     h->observer = observer;
     h->observer_ctx = ctx;
@@ -138,13 +149,23 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                           .ctx = h},
                                .state = *state,
                                .follower = c->follower,
+                               .nodes = {.version = c->version,
+                                         .address = c->address,
+                                         .level = RUNG_RULES_LEVEL,
+                                         .checkpoint_every = c->checkpoint_every,
+                                         .heartbeat_ms = c->heartbeat_ms,
+                                         .say = c->say,
+                                         .ctx = c->ctx},
+                               .random = c->random,
                                .progress = c->progress,
                                .say = c->say,
                                .ctx = c->ctx};
     h->config.log = NULL; /* the store's, from now on */
     rung_status st = rung_store_open(&store, &h->store, &h->state, err);
-    if (st == RUNG_OK)
+    if (st == RUNG_OK) {
         h->log = rung_store_log(h->store);
+        h->nodes = rung_store_nodes(h->store);
+    }
     return st;
 }
 
@@ -192,6 +213,11 @@ static void first_answered(void *ctx, rung_status st, const rung_outcome *outcom
     (void)st;
 }
 
+/* Other servers of a shared log may not know our level yet, unless there was nobody before us. */
+static bool may_raise_at_once(const rung_hub *h) {
+    return !h->nodes || rung_state_seq(h->state) == 0;
+}
+
 /* Put the events that must precede all others: raise the rules to our level, and configure the memory for ids. */
 static rung_status put_first(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
@@ -202,7 +228,7 @@ static rung_status put_first(rung_hub *h, rung_err *err) {
     h->lacks_first = is_full;
     if (is_full)
         return RUNG_OK;
-    if (rung_store_rules_event(h->state, &event))
+    if (may_raise_at_once(h) && rung_store_rules_event(h->state, &event))
         st = rung_commit_put(h->commit, ourselves, &event, NULL, first_answered, h, err);
     if (st == RUNG_OK && h->store &&
         rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
@@ -217,11 +243,96 @@ static void put_missing(void *ctx) {
         rung_ignore(put_first(h, NULL), "it is put again when the log has space, or by a tick");
 }
 
+/* ---- the other servers of a shared log ---- */
+
+static void put_report(rung_hub *h, rung_report_kind kind) {
+    uint8_t bytes[RUNG_NODE_REPORT_SIZE_MAX];
+    rung_node_report report;
+    rung_nodes_write(h->nodes, kind, rung_state_seq(h->state), &report);
+    rung_ignore(rung_commit_put_report(h->commit, bytes, rung_node_report_encode(&report, bytes)),
+                "one is in flight, or the log takes none: the next one says the same");
+}
+
+static void report_if_due(rung_hub *h) {
+    if (h->nodes && rung_nodes_is_due(h->nodes) && rung_commit_may_report(h->commit))
+        put_report(h, RUNG_REPORT_USUAL);
+}
+
+/* The others know at once that this server is gone. Without brokers that would take long, and they will notice. */
+static void say_goodbye(rung_hub *h) {
+    if (h->nodes && !h->has_stopped && rung_log_stat(h->log).silent_ms == 0)
+        put_report(h, RUNG_REPORT_LEAVING);
+}
+
+static void raised(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err) {
+    rung_hub *h = ctx;
+    (void)st, (void)outcome, (void)err; /* a tick tries again */
+    h->is_raising = false;
+}
+
+/* In a shared log, when everybody knows our level. Two servers may do it at the same time, which is harmless. */
+static void raise_rules(rung_hub *h) {
+    rung_event event;
+    if (h->is_raising || !rung_store_rules_event(h->state, &event) ||
+        !rung_nodes_may_raise(h->nodes))
+        return;
+    h->is_raising = rung_hub_put(h, &event, raised, h, NULL) == RUNG_OK;
+}
+
+/* Nobody applies or answers any more, so the log gets this one from us. */
+static void say_last_words(rung_hub *h) {
+    rung_node_report report;
+    rung_nodes_write(h->nodes, RUNG_REPORT_DIVERGED, rung_state_seq(h->state), &report);
+    rung_log_entry entry = {.type = RUNG_LOG_TYPE_REPORT, .tag = 0};
+    entry.payload = rung_slice_of(h->last_words, rung_node_report_encode(&report, h->last_words));
+    rung_ignore(rung_log_propose(h->log, &entry, 1, NULL), "the others notice our silence");
+}
+
+static void fail_waiters(rung_waiters *all, const rung_err *err) {
+    for (rung_hub_waiter *w; (w = all->first) != NULL;) {
+        rung_waiters_remove(all, w);
+        w->end_ticket = 0;
+        if (w->failed)
+            w->failed(w->ctx, err);
+        else
+            w->ready(w->ctx);
+    }
+}
+
+/* The servers' votes say that our state is wrong: stop, loudly. */
+static void stop_if_diverged(rung_hub *h) {
+    rung_err err;
+    if (!h->nodes || h->has_stopped || !rung_nodes_divergence(h->nodes))
+        return;
+    h->has_stopped = true;
+    rung_divergence_fail(rung_nodes_divergence(h->nodes), &err);
+    rung_snapshots_cancel(&h->snapshots);
+    if (rung_commit_failure(h->commit)->code == RUNG_OK)
+        rung_commit_fail(h->commit, err.code, &err);
+    say_last_words(h);
+    rung_commit_begin_calls(h->commit);
+    fail_waiters(&h->asking, &err);
+    fail_waiters(&h->waiters, &err);
+    rung_commit_end_calls(h->commit);
+}
+
+static void look_at_nodes(rung_hub *h) {
+    if (!h->nodes || h->has_stopped)
+        return;
+    rung_nodes_tick(h->nodes, rung_log_time_now(&h->time));
+    stop_if_diverged(h);
+    if (h->has_stopped)
+        return;
+    raise_rules(h);
+    report_if_due(h);
+}
+
 /* ---- opening ---- */
 
 static rung_status open_commit(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
-    h->listener = (rung_hub_follower){.ctx = h, .before = tell_before, .applied = tell_applied};
+    h->listener = (rung_hub_follower){
+        .ctx = h, .before = tell_before, .applied = tell_applied, .passed = tell_passed};
     rung_commit_config commit = {.alloc = c->alloc,
                                  .state = h->state,
                                  .log = h->log,
@@ -230,6 +341,7 @@ static rung_status open_commit(rung_hub *h, rung_err *err) {
                                  .time = &h->time,
                                  .memory = c->memory_max ? &h->memory : NULL,
                                  .follower = &h->listener,
+                                 .nodes = h->nodes,
                                  .waiting_max = c->waiting_max,
                                  .bytes_max = c->is_inline ? INLINE_BYTES_MAX : BYTES_MAX,
                                  .at_ahead_ms = c->at_ahead_ms,
@@ -277,9 +389,12 @@ static void settle(rung_hub *h) {
     }
 }
 
-/* Nothing is served under older rules, except while the disk is full. An inline caller gets that as an error. */
+/* Nothing is served under older rules, except while the disk is full, or other servers of a shared log do not know
+ * ours. An inline caller gets the former as an error. */
 static rung_status begin_life(rung_hub *h, rung_err *err) {
     rung_log_time_watch(&h->time, rung_state_time(h->state));
+    if (h->nodes)
+        rung_nodes_go_live(h->nodes, rung_log_time_now(&h->time));
     rung_status st = put_first(h, err);
     if (st < 0)
         return st;
@@ -322,6 +437,8 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
         return RUNG_OK;
     rung_snapshots_give_up(&h->snapshots);
     rung_commit_close(h->commit);
+    settle(h);
+    say_goodbye(h);
     settle(h);
     rung_err failure = *rung_commit_failure(h->commit);
     rung_log_time_keep(&h->time);
@@ -464,7 +581,9 @@ void rung_hub_turn(rung_hub *h) {
     if (!h->is_async)
         rung_commit_propose(h->commit);
     bool has_more = rung_commit_work(h->commit, true, h->is_async ? TURN_MAX : UINT32_MAX);
+    stop_if_diverged(h);
     call_waiters(h);
+    report_if_due(h);
     rung_commit_propose(h->commit);
     end_turn(h, has_more);
 }
@@ -501,6 +620,7 @@ void rung_hub_tick(rung_hub *h) {
             return;
         look_after_snapshots(h);
     }
+    look_at_nodes(h);
     if (rung_log_is_shared(h->log)) {
         h->silent_ms = rung_log_stat(h->log).silent_ms;
         wake(h); /* it delivers what has waited for too long */
@@ -515,6 +635,8 @@ void rung_hub_tick(rung_hub *h) {
 /* ---- snapshots ---- */
 
 rung_status rung_hub_snapshot(rung_hub *h, rung_err *err) {
+    if (h->has_stopped)
+        return rung_divergence_fail(rung_nodes_divergence(h->nodes), err);
     rung_status st = rung_snapshots_begin(&h->snapshots, err);
     rung_commit_hold(h->commit, rung_snapshots_are_waiting(&h->snapshots));
     return st;
@@ -553,6 +675,14 @@ rung_status rung_hub_failure(const rung_hub *h, rung_err *err) {
     if (failure->code < 0 && err)
         *err = *failure;
     return failure->code;
+}
+
+const rung_nodes *rung_hub_nodes(const rung_hub *h) {
+    return h->nodes;
+}
+
+const rung_divergence *rung_hub_divergence(const rung_hub *h) {
+    return h->nodes ? rung_nodes_divergence(h->nodes) : NULL;
 }
 
 rung_hub_time rung_hub_look_at_time(rung_hub *h) {

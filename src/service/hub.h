@@ -25,6 +25,7 @@
 #include "service/commit.h"
 #include "service/hub_follower.h"
 #include "service/log_time.h"
+#include "service/nodes.h"
 #include "service/waiters.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
@@ -48,6 +49,10 @@ typedef struct rung_hub_config {
     /* A log shared by several nodes (stream/kafka_log.h), open but not started, with the same `wake` and `fatal`. The
      * folder then has only snapshots. The hub closes it, even if it cannot be opened. NULL: the folder's own log. */
     rung_log *log;
+    /* With a shared log: how this server is known to the others (nodes.h); 0 and NULL are good defaults. */
+    const char *version, *address;
+    uint64_t checkpoint_every;
+    uint32_t heartbeat_ms;
     uint64_t segment_size; /* 0: 64 MiB */
     /* As in rung_config. */
     uint32_t sync_every_ms, id_capacity;
@@ -133,7 +138,7 @@ void rung_hub_turn(rung_hub *h);
 /* About ten times a second: close windows that are due, manage snapshots, remove old segments. */
 void rung_hub_tick(rung_hub *h);
 /* Start a background snapshot. RUNG_OK: started; RUNG_UNCHANGED; RUNG_EBUSY: one is running, or the archive must catch
- * up first; RUNG_EUNSUPPORTED: no folder. */
+ * up first; RUNG_EUNSUPPORTED: no folder; RUNG_ECORRUPT: the state has diverged. */
 RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);
 /* Open the newest snapshot file, to copy it elsewhere. RUNG_NOT_FOUND: there is none yet; RUNG_EUNSUPPORTED: no
  * folder. */
@@ -147,6 +152,12 @@ rung_status rung_hub_wait_for_snapshot(rung_hub *h, rung_err *err);
 RUNG_NODISCARD rung_status rung_hub_sync(rung_hub *h, rung_err *err);
 /* RUNG_OK, or the failure because of which all changes are refused. */
 RUNG_NODISCARD rung_status rung_hub_failure(const rung_hub *h, rung_err *err);
+
+/* The servers that share the log; NULL: it is not shared. */
+const rung_nodes *rung_hub_nodes(const rung_hub *h);
+/* Set when the other servers have another state. Then nothing must be served: all changes are refused, nothing more is
+ * applied, no snapshot is written, and those that waited for a sequence were told. NULL: all is well. */
+const rung_divergence *rung_hub_divergence(const rung_hub *h);
 
 rung_hub_time rung_hub_look_at_time(rung_hub *h);
 /* Trust the wall clock as it is now. Returns whether time was held. */

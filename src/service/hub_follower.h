@@ -24,6 +24,8 @@ typedef struct rung_hub_follower {
     /* These events were applied, in order. They are valid during the call. */
     void (*applied)(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
                     const rung_status *statuses);
+    /* The record of this sequence is not an event: a server's report. */
+    void (*passed)(void *ctx, uint64_t seq);
     void (*on_close)(void *ctx, rung_slice board,
                      const rung_view *view);                 /* as in rung_state_config */
     void (*on_change)(void *ctx, const rung_change *change); /* as in rung_state_config */

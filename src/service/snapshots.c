@@ -75,6 +75,12 @@ void rung_snapshots_give_up(rung_snapshots *s) {
         s->phase = RUNG_SNAPSHOT_NONE;
 }
 
+void rung_snapshots_cancel(rung_snapshots *s) {
+    s->phase = RUNG_SNAPSHOT_NONE;
+    if (s->store)
+        rung_store_save_cancel(s->store);
+}
+
 /* One is complete. */
 static rung_status note(rung_snapshots *s, uint64_t seq, rung_err *err) {
     rung_status st = rung_store_needed_from(s->store, &s->kept_from, err);

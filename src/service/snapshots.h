@@ -56,6 +56,9 @@ void rung_snapshots_go_on(rung_snapshots *s);
 /* Cancel one that waits: the log has failed. */
 void rung_snapshots_give_up(rung_snapshots *s);
 
+/* Cancel one that waits or is being written: the state is not to be trusted. */
+void rung_snapshots_cancel(rung_snapshots *s);
+
 /* The result of the one that is being written, as rung_store_save_poll(). */
 rung_status rung_snapshots_poll(rung_snapshots *s, bool wait, rung_err *err);
 /* Start one if the log has grown enough. */

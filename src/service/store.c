@@ -22,6 +22,7 @@
 #include "state/image/save.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,6 +33,7 @@ enum {
     LOCK_PAUSE_MS = 20,
     PAUSE_BYTES = 1 << 16, /* a saving child pauses after this many */
     PAUSE_MS = 1,
+    NODE_TEXT_MAX = 64, /* of the file with the server's id */
 };
 
 struct rung_store {
@@ -41,6 +43,7 @@ struct rung_store {
     rung_dir dir;               /* with a shared log: the folder, and its lock */
     rung_file lock;
     rung_child *child; /* NULL: no save is running */
+    rung_nodes *nodes; /* NULL: the log is not shared */
     bool is_followed;  /* between the follower's begin and end */
     rung_store_stats stats;
 };
@@ -230,6 +233,7 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     rung_applier_config config = {.alloc = a,
                                   .state = state,
                                   .follower = s->config.follower,
+                                  .nodes = s->nodes,
                                   .is_shared = rung_log_is_shared(s->log)};
     uint64_t next = rung_state_seq(state) + 1;
     rung_log_record *records = rung_alloc_get(a, size);
@@ -297,6 +301,50 @@ static rung_status claim_folder(const rung_store *s, rung_err *err) {
                        "not %s)",
                        s->dir.path, found, ours.text);
     return st;
+}
+
+/* The file has the id, made once so that the others know this server after a restart, and the number of its runs. */
+static rung_status read_node_file(const rung_store *s, uint64_t *id, uint64_t *runs,
+                                  rung_err *err) {
+    char text[NODE_TEXT_MAX] = "", *end;
+    size_t got = 0;
+    rung_status st =
+        rung_file_read_small(&s->dir, RUNG_FOLDER_NODE_ID, text, sizeof text - 1, &got, err);
+    if (st < 0)
+        return st;
+    if (st == RUNG_NOT_FOUND)
+        return rung_random_fill(s->config.random, id, sizeof *id, err);
+    *id = strtoull(text, &end, 16);
+    bool has_id = end == text + 16;
+    *runs = strtoull(end, &end, 10);
+    return has_id && *end == '\n' && end + 1 == text + got
+               ? RUNG_OK
+               : RUNG_FAIL(err, RUNG_ECORRUPT, "%s/%s is damaged: delete it to get another id",
+                           s->dir.path, RUNG_FOLDER_NODE_ID);
+}
+
+/* A run's number grows from one to the next whatever the clock does, and differs in a copy of the folder. */
+static rung_status begin_run(const rung_store *s, uint64_t *id_out, uint64_t *run_out,
+                             rung_err *err) {
+    char text[NODE_TEXT_MAX];
+    uint64_t runs = 0;
+    uint16_t chance;
+    rung_status st = read_node_file(s, id_out, &runs, err);
+    if (st == RUNG_OK)
+        st = rung_random_fill(s->config.random, &chance, sizeof chance, err);
+    if (st < 0)
+        return st;
+    *run_out = (runs + 1) << 16 | chance;
+    int len = snprintf(text, sizeof text, "%016llx %llu\n", (unsigned long long)*id_out,
+                       (unsigned long long)runs + 1);
+    return rung_file_replace(&s->dir, RUNG_FOLDER_NODE_ID, text, (size_t)len, err);
+}
+
+static rung_status meet_nodes(rung_store *s, rung_err *err) {
+    rung_nodes_config config = s->config.nodes;
+    config.alloc = s->config.alloc;
+    rung_status st = begin_run(s, &config.id, &config.run, err);
+    return st < 0 ? st : rung_nodes_create(&config, &s->nodes, err);
 }
 
 static void leave_folder(rung_store *s) {
@@ -380,6 +428,8 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     s->config.state.id_keep_ms = 0;
     s->config.state.rules_level = 0;
     rung_status st = open_log(s, err);
+    if (st == RUNG_OK && rung_log_is_shared(s->log))
+        st = meet_nodes(s, err);
     if (st == RUNG_OK)
         st = load_newest(s, &state, err);
     if (st == RUNG_OK)
@@ -411,6 +461,7 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
         end_follower(s);
     rung_status st = rung_log_close(s->log, err);
     leave_folder(s);
+    rung_nodes_destroy(s->nodes);
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
 }
@@ -436,6 +487,10 @@ rung_log *rung_store_log(rung_store *s) {
 
 const rung_dir *rung_store_dir(const rung_store *s) {
     return s->segments ? rung_segment_log_dir(s->segments) : &s->dir;
+}
+
+rung_nodes *rung_store_nodes(rung_store *s) {
+    return s->nodes;
 }
 
 rung_status rung_store_check_place(const rung_store *s, rung_err *err) {
@@ -538,6 +593,11 @@ rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
     if (st != RUNG_PARTIAL)
         s->child = NULL;
     return st;
+}
+
+void rung_store_save_cancel(rung_store *s) {
+    rung_child_kill(s->child);
+    s->child = NULL;
 }
 
 rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {

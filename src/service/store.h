@@ -12,6 +12,7 @@
 #define RUNG_SERVICE_STORE_H
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "base/status.h"
 #include "journal/file.h"
 #include "journal/log.h"
@@ -19,6 +20,7 @@
 #include "journal/writer.h"
 #include "service/child.h"
 #include "service/hub_follower.h"
+#include "service/nodes.h"
 #include "state/image/save.h"
 #include "state/state.h"
 
@@ -41,7 +43,10 @@ typedef struct rung_store_config {
      * them (rung_store_ids_event, rung_store_rules_event). */
     rung_state_config state;
     const rung_hub_follower
-        *follower; /* of the replay: begin, before, applied, catch_up; may be NULL */
+        *follower; /* of the replay: begin, before, applied, passed, catch_up; may be NULL */
+    /* With a shared log: this server among the others, without id and run, which the folder has. */
+    rung_nodes_config nodes;
+    const rung_random *random; /* for a new id; NULL: the system's */
     /* Progress while opening; `what` is "snapshot" or "log". May be NULL. */
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
     void (*say)(void *ctx, const char *line); /* one line for the operator; may be NULL */
@@ -49,7 +54,8 @@ typedef struct rung_store_config {
 } rung_store_config;
 
 /* RUNG_OK: the state reflects the whole log, and the log accepts proposals. RUNG_EBUSY names the process that has the
- * folder open. RUNG_ECORRUPT: damage, or a gap between snapshot and log. A damaged snapshot is reported and skipped if
+ * folder open. RUNG_ECORRUPT: damage, a gap between snapshot and log, or (RUNG_REASON_DIVERGED) the other servers have
+ * another state. A damaged snapshot is reported and skipped if
  * an older one or the whole log exists. RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is
  * open. */
 RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
@@ -74,6 +80,7 @@ rung_status rung_store_close(rung_store *s, rung_err *err);
 
 rung_log *rung_store_log(rung_store *s);             /* borrowed, started */
 const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
+rung_nodes *rung_store_nodes(rung_store *s);         /* borrowed; NULL: the log is not shared */
 
 typedef struct rung_store_stats {
     uint64_t snapshot_seq;   /* of the loaded snapshot; 0: none */
@@ -97,6 +104,9 @@ RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state
 /* The child's result, returned once: RUNG_OK or its failure. RUNG_PARTIAL: still writing (never with `wait`);
  * RUNG_NOT_FOUND: no child. Without `wait` it never blocks, not even while the kernel frees the child's memory. */
 RUNG_NODISCARD rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err);
+
+/* Kill the child, if there is one: its snapshot must not get a name. */
+void rung_store_save_cancel(rung_store *s);
 
 /* Both snapshots contain the records before this sequence, which may be deleted; 0 or 1: fewer than two snapshots. */
 RUNG_NODISCARD rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err);

@@ -16,7 +16,8 @@
 typedef struct rung_hub_waiter {
     uint64_t seq;
     void (*ready)(void *ctx); /* called when the state has `seq`, after it was removed */
-    /* Of rung_hub_wait_for_end(): the end cannot be determined. Called after it was removed. */
+    /* It waits in vain: the end of the log cannot be determined, or the state has diverged. Called after it was
+     * removed. */
     void (*failed)(void *ctx, const rung_err *err);
     void *ctx;
     /* Private. */

@@ -119,9 +119,12 @@ RUNG_NODISCARD rung_status rung_state_apply(rung_state *s, const rung_event *eve
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
                                 rung_status *statuses, rung_outcome *outcomes, rung_err *errs);
 
+/* The next record of the log is not an event: count it, and change nothing else. */
+void rung_state_pass(rung_state *s);
+
 /* ---- the whole ---- */
 
-uint64_t rung_state_seq(const rung_state *s);   /* events applied */
+uint64_t rung_state_seq(const rung_state *s);   /* events applied, and records passed over */
 int64_t rung_state_time(const rung_state *s);   /* log time; INT64_MIN before the first event */
 uint32_t rung_state_rules(const rung_state *s); /* the current level of rules */
 bool rung_state_has_keys(const rung_state *s);  /* the value of the last RUNG_EVENT_ACCESS_SET */
