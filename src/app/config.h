@@ -64,6 +64,10 @@ typedef enum rung_setting_kind {
       "sqlite:FILE or off; default: archive.db in the data folder")                                \
     X(log, TEXT, "log", "--log", "local", "URL", 0, 0,                                             \
       "where events are ordered and stored: local (the data folder), or kafka://HOST:PORT/TOPIC")  \
+    X(heartbeat_ms, TIME, "log.heartbeat", "--log-heartbeat", "10s", "TIME", 100, 3600000,         \
+      "how often servers of a shared log report to each other, at least; the same on all")         \
+    X(advertise, TEXT, "log.advertise", "--log-advertise", "", "ADDR:PORT", 0, 0,                  \
+      "the address of HTTP to tell the other servers; default: the one that is listened on")       \
     X(kafka_replication, NUMBER, "log.kafka.replication", "--log-kafka-replication", "3", "N", 1,  \
       32, "replicas of the topic, if the server creates it")                                       \
     X(kafka_min_isr, NUMBER, "log.kafka.min_isr", "--log-kafka-min-isr", "0", "N", 0, 32,          \

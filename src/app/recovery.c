@@ -124,6 +124,9 @@ void rung__server_open_folder(rung_work *work) {
         .at_ahead_ms = (int64_t)set->at_ahead_ms,
         .max_jump_ms = (int64_t)set->max_jump_ms,
         .path = set->data,
+        .version = rung_version(),
+        .address = set->advertise ? set->advertise : s->http_text,
+        .heartbeat_ms = (uint32_t)set->heartbeat_ms,
         .sync_every_ms = (uint32_t)set->sync_every_ms,
         .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,
         .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
@@ -140,6 +143,8 @@ void rung__server_open_folder(rung_work *work) {
         .ctx = s,
     };
     s->open_status = RUNG_OK;
+    if (s->has_http)
+        rung_address_text(&s->http_bound, s->http_text);
     if (rung__server_is_replicated(s))
         s->open_status = rung__server_open_kafka(s, &config, &config.log, &s->open_err);
     if (s->open_status == RUNG_OK && set->peers)

@@ -62,8 +62,9 @@ typedef struct rung__server {
     rung_task ingest_turn;
     rung_address http_bound, resp_bound;
     bool has_http, has_resp;
-    uint32_t connections_max; /* the setting, or what the limit on open files allows */
-    uint64_t memory_max;      /* of the state; 0: no limit */
+    char http_text[RUNG_ADDRESS_TEXT_MAX]; /* of http_bound, for the other servers */
+    uint32_t connections_max;              /* the setting, or what the limit on open files allows */
+    uint64_t memory_max;                   /* of the state; 0: no limit */
 
     char keys_path[PATH_MAX];
     char origins_text[4096];
