@@ -177,10 +177,29 @@ static void print_void(const rung_log_record *r, bool is_json) {
            (ull)r->seq, r->payload.len);
 }
 
+/* Of a log that was copied from one that servers share. */
+static rung_status print_report(cat *c, const rung_log_record *r) {
+    rung_node_report report;
+    rung_err err = {0};
+    if (rung_node_report_decode(r->payload, &report, &err) < 0)
+        print_strange(c, r, err.message);
+    else if (c->args->kind || c->args->board || c->args->player)
+        return RUNG_OK;
+    else if (c->args->json)
+        printf("{\"seq\":%llu,\"kind\":\"report\",\"node\":\"%016llx\",\"position\":%llu}\n",
+               (ull)r->seq, (ull)report.node, (ull)report.seq);
+    else
+        printf("%8llu  report of server %016llx, at %llu\n", (ull)r->seq, (ull)report.node,
+               (ull)report.seq);
+    return ferror(stdout) ? RUNG_EIO : RUNG_OK;
+}
+
 static rung_status print_record(void *ctx, const rung_log_record *r) {
     cat *c = ctx;
     rung_event e;
     rung_err err = {0};
+    if (r->type == RUNG_LOG_TYPE_REPORT)
+        return print_report(c, r);
     if (r->type == RUNG_LOG_TYPE_VOID) {
         if (!c->args->kind && !c->args->board && !c->args->player)
             print_void(r, c->args->json);

@@ -48,6 +48,10 @@ static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_ev
     TELL(ctx, applied, first_seq, count, events, statuses);
 }
 
+static void passed(void *ctx, uint64_t seq) {
+    TELL(ctx, passed, seq);
+}
+
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     TELL(ctx, on_close, board, view);
 }
@@ -87,6 +91,7 @@ void rung_followers_init(rung_followers *f) {
                                   .begin = begin,
                                   .before = before,
                                   .applied = applied,
+                                  .passed = passed,
                                   .catch_up = catch_up,
                                   .needed_from = needed_from,
                                   .snapshot_before = snapshot_before,

@@ -149,6 +149,15 @@ void rung__call_not_ready(rung_call *c) {
                              "the server is still recovering");
 }
 
+bool rung__call_check_state(rung_call *c) {
+    rung_err err;
+    const rung_divergence *d =
+        c->api->service.hub ? rung_hub_divergence(c->api->service.hub) : NULL;
+    if (!d || c->route->flags & RUNG_IS_DIAGNOSIS)
+        return true;
+    return rung__call_fail(c, rung_divergence_fail(d, &err), &err);
+}
+
 /* ---- changes ---- */
 
 uint32_t rung__call_share(rung_call *c) {
@@ -405,6 +414,8 @@ static const rung_arg *find_in(const rung_call *c, bool in_path, const char *nam
 
 /* Permissions may have changed while the call waited for its body, its sequence or the archive. */
 bool rung__call_may_still(rung_call *c) {
+    if (!rung__call_check_state(c))
+        return false;
     bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST;
     return c->route->flags & RUNG_IS_UNGUARDED ||
            check_may(c, is_each ? RUNG_BOARDS_EACH : c->board, now_of(c->api));
@@ -557,7 +568,8 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
         rung__call_not_ready(c);
         return;
     }
-    run(c, segments);
+    if (route->flags & RUNG_IS_OPEN_EARLY || rung__call_check_state(c))
+        run(c, segments);
 }
 
 void rung_api_observe(void *ctx, const rung_exchange *x, int status, uint64_t took_us,

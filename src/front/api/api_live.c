@@ -147,6 +147,11 @@ static permit permit_of(rung_call *c) {
 
 static rung_verdict allow(const permit *p, const rung_need *need, rung_err *err) {
     rung_access_answer why;
+    const rung_divergence *d = rung_hub_divergence(p->api->service.hub);
+    if (d) {
+        rung_divergence_fail(d, err);
+        return RUNG_ACCESS_FORBIDDEN;
+    }
     rung_verdict v = rung_access_allow(p->api->service.access, p->who, need,
                                        rung_hub_now(p->api->service.hub), &why);
     if (v != RUNG_ACCESS_OK && err)

@@ -81,6 +81,8 @@ void rung_api_ready(rung_call *c) {
             rung__call_not_ready(c);
         return;
     }
+    if (!rung__call_check_state(c))
+        return;
     rung_hub_stats stats = rung_hub_stat(api->service.hub);
     rung_status st = stats.status;
     if (st < 0 && st != RUNG_ENOSPC) {
@@ -92,11 +94,8 @@ void rung_api_ready(rung_call *c) {
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "status", string, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(api)));
-    rung_digest digest = rung_state_digest(rung__api_state(api));
-    char text[40];
-    snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)digest.a,
-             (unsigned long long)digest.b);
-    RUNG_JSON_MEMBER(w, "digest", string, rung_slice_str(text));
+    RUNG_JSON_KEY(w, "digest");
+    rung__write_digest(w, rung_state_digest(rung__api_state(api)));
     write_log(w, &stats);
     write_warnings(w, rung_hub_look_at_time(api->service.hub), stats.log_silent_ms > 0);
     rung__call_answer(c, 200);
@@ -214,6 +213,30 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_memory_max_bytes", "Its limit (memory.max); 0: none.", (double)s.memory_max);
     counter(w, "rung_memory_refused_total", "Changes refused because it was full.",
             s.memory_refused);
+}
+
+static void write_nodes(rung_json_writer *w, const rung_api *api) {
+    const rung_nodes *nodes = rung_hub_nodes(api->service.hub);
+    if (!nodes)
+        return;
+    rung_nodes_stats s = rung_nodes_stat(nodes);
+    const rung_divergence *d = rung_hub_divergence(api->service.hub);
+    gauge(w, "rung_nodes_present", "Servers that share the log, with this one.", s.present);
+    gauge(w, "rung_nodes_disagreeing", "Of the others, those with another digest than ours.",
+          s.disagreeing);
+    gauge(w, "rung_digest_checkpoint_seq", "Our last checkpoint.", (double)s.checkpoint.seq);
+    gauge(w, "rung_digest_agreed_seq", "The last one that more than half of the servers confirm.",
+          (double)s.agreed.seq);
+    if (s.agreed.seq)
+        gauge(w, "rung_digest_age_seconds", "How long ago that one was taken.",
+              (double)(rung_hub_now(api->service.hub) - s.agreed_ms) / 1e3);
+    counter(w, "rung_digest_disputes_total", "Checkpoints that a server had another digest of.",
+            s.disputes);
+    gauge(w, "rung_diverged",
+          "1 when the state differs from that of the other servers and nothing is served.",
+          d != NULL);
+    gauge(w, "rung_diverged_seq", "The checkpoint at which that was found; 0: it was not.",
+          d ? (double)d->seq : 0);
 }
 
 static void write_bytes(rung_json_writer *w, const rung_stats *s) {
@@ -460,8 +483,8 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
     rung_json_append(w, RUNG_SLICE("rung_info{version="));
     rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
     rung_json_append(w, RUNG_SLICE("} 1\n"));
-    gauge(w, "rung_ready", "1 when recovered and not stopping.",
-          api->service.hub && !api->is_draining);
+    gauge(w, "rung_ready", "1 when recovered, not stopping and not diverged.",
+          api->service.hub && !api->is_draining && !rung_hub_divergence(api->service.hub));
 }
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {
@@ -507,6 +530,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_resp(w, api);
     if (api->service.hub) {
         write_hub(w, api);
+        write_nodes(w, api);
         write_state(w, api);
     }
     write_archive(w, api);

@@ -71,12 +71,14 @@ void rung__call_absent(rung_call *c, const char *field, const char *text);
 const rung_board_def *rung__call_board(rung_call *c);
 /* 503: no room for it now. */
 void rung__call_overloaded(rung_call *c);
+/* False: the state has diverged from that of the other servers, the route needs it, and the call is ended. */
+bool rung__call_check_state(rung_call *c);
 /* 503: the server recovers, or stops. */
 void rung__call_not_ready(rung_call *c);
 
 /* ---- who asks ---- */
 
-/* Check the permission again after a wait. False: it was withdrawn, and the call is ended. */
+/* Check state and permission again after a wait. False: one of them is gone, and the call is ended. */
 bool rung__call_may_still(rung_call *c);
 /* End the call with an error of a use case, of access or otherwise; and the problem of such an error. */
 void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *why);

@@ -24,6 +24,8 @@ rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, ru
 rung_handler rung_api_board_live, rung_api_player_live;
 /* api_keys.c */
 rung_handler rung_api_list_keys, rung_api_create_key, rung_api_revoke_key;
+/* api_nodes.c */
+rung_handler rung_api_nodes, rung_api_digest;
 /* api_snapshot.c */
 rung_handler rung_api_download_snapshot;
 /* api_ops.c */

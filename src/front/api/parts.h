@@ -15,6 +15,9 @@
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
 #define RUNG_API_BATCHES_MAX 256  /* batches in flight; one more: 503 */
 
+/* 32 hexadecimal digits. */
+void rung__write_digest(rung_json_writer *w, rung_digest d);
+
 struct rung_batch;
 struct rung_download;
 

@@ -50,6 +50,8 @@ const rung_problem_row rung_problem_rows[] = {
      "Sec-WebSocket-Version is not 13"},
     {429, "rate_limited", 1, RUNG_ELIMIT, R(RATE), ANY, "with Retry-After and RateLimit headers"},
     {503, "not_ready", 1, RUNG_ECLOSED, R(RECOVERING), ANY, "the server is still recovering"},
+    {503, "diverged", 0, RUNG_ECORRUPT, R(DIVERGED), ANY,
+     "this server's state differs from that of the others: ask another one"},
     {503, "no_snapshot", 1, RUNG_EBUSY, R(NO_SNAPSHOT), ANY,
      "there is no snapshot yet; one was started"},
     {503, "overloaded", 1, RUNG_ELIMIT, R(OVERLOADED), ANY, NULL},

@@ -373,6 +373,17 @@ const rung_route rung_routes[] = {
      .results = {{200, RUNG_TYPE_BYTES, NULL, "The snapshot."},
                  {206, RUNG_TYPE_BYTES, NULL, "The part that `Range` asked for."}},
      .handle = rung_api_download_snapshot},
+    {ROUTE(GET, "/v1/nodes", "listNodes", "Operations", READ, "The servers that share the log"),
+     .doc = "This one first, then the others as they last reported. Without a shared log there is "
+            "only this one. A server that has diverged answers this, too.",
+     .flags = RUNG_IS_DIAGNOSIS, ANSWER(rung_nodes_schema, "The servers."),
+     .handle = rung_api_nodes},
+    {ROUTE(GET, "/v1/digest", "getDigest", "Operations", READ, "The digest of the state"),
+     .doc = "Servers of one log with the same `seq` have the same digest. Where servers share a "
+            "log, also what they found out by comparing theirs; a server that has diverged "
+            "answers this, too.",
+     PARAMS(MIN_SEQ), .flags = RUNG_IS_DIAGNOSIS, ANSWER(rung_digest_schema, "The digest."),
+     .handle = rung_api_digest},
     {ROUTE(GET, "/v1/clock", "getClock", "Operations", ADMIN, "The server's time"),
      .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
      ANSWER(rung_clock_schema, "The time."), .handle = rung_api_clock},

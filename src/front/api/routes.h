@@ -58,16 +58,17 @@ bool rung_arg_next(rung_slice *names, rung_slice *name_out);
 
 /* Properties of a route, some with the statuses that it may answer. */
 enum {
-    RUNG_MAY_MISS = 1,       /* 404: the board, player, window ... is not there */
-    RUNG_MAY_REFUSE = 2,     /* 422 */
-    RUNG_MAY_CONFLICT = 4,   /* 409 */
-    RUNG_IS_CHANGE = 8,      /* 507, 503 */
-    RUNG_IS_UNGUARDED = 16,  /* needs no key */
-    RUNG_IS_OPEN_EARLY = 32, /* answered before recovery is complete */
-    RUNG_IS_STREAM = 64,     /* the answer does not end by itself */
-    RUNG_IS_LIST = 128,      /* of boards: shows those that the caller may read */
-    RUNG_NEEDS_KEY = 256,    /* even on a public board */
-    RUNG_HAS_RANGES = 512,   /* 416: answers parts of a file */
+    RUNG_MAY_MISS = 1,        /* 404: the board, player, window ... is not there */
+    RUNG_MAY_REFUSE = 2,      /* 422 */
+    RUNG_MAY_CONFLICT = 4,    /* 409 */
+    RUNG_IS_CHANGE = 8,       /* 507, 503 */
+    RUNG_IS_UNGUARDED = 16,   /* needs no key */
+    RUNG_IS_OPEN_EARLY = 32,  /* answered before recovery is complete */
+    RUNG_IS_STREAM = 64,      /* the answer does not end by itself */
+    RUNG_IS_LIST = 128,       /* of boards: shows those that the caller may read */
+    RUNG_NEEDS_KEY = 256,     /* even on a public board */
+    RUNG_HAS_RANGES = 512,    /* 416: answers parts of a file */
+    RUNG_IS_DIAGNOSIS = 1024, /* answered even if the state has diverged from the other servers' */
 };
 
 typedef enum rung_body_kind {

@@ -427,6 +427,44 @@ static SCHEMA(ready_log_schema, "ReadyLog", "The shared log, and where this serv
               ALWAYS("lag", INTEGER, "Events that are not applied here yet."),
               ALWAYS("silent_ms", INTEGER,
                      "How many milliseconds ago a broker last answered; 0 while they answer."));
+static SCHEMA(checkpoint_schema, "Checkpoint", "The digest of a state.",
+              ALWAYS("seq", INTEGER, "Of the last record that it has."),
+              ALWAYS("digest", STRING, "32 hexadecimal digits."));
+static SCHEMA(
+    node_schema, "Node", "A server.",
+    ALWAYS("id", STRING, "Kept in its data folder. Zeros: it does not share a log."),
+    ALWAYS("self", FLAG, "Is it the one that answers?"),
+    ALWAYS("state", ENUM("present|silent|left|diverged"),
+           "`silent`: no report for three of its heartbeats; `left`: it was stopped; `diverged`: "
+           "its state differs from that of the others, and it serves no more."),
+    ALWAYS("address", STRING_OR_NULL, "Where it answers HTTP."),
+    ALWAYS("version", STRING_OR_NULL, "Of the program."),
+    ALWAYS("level", INTEGER, "The highest level of rules that it knows."),
+    ALWAYS("seq", INTEGER, "Up to where it had applied the log when it reported."),
+    ALWAYS("digest", OBJECT_OR_NULL(checkpoint_schema),
+           "Its state now (the one that answers), or at its last checkpoint."),
+    ALWAYS("disagrees", FLAG, "Its last digest that could be compared is not ours."),
+    ALWAYS("heard_at", TIME_OR_NULL, "When its last report was read."));
+SCHEMA(rung_nodes_schema, "Nodes", "The servers that share a log.",
+       ALWAYS("shared", FLAG, "Is the log shared?"),
+       ALWAYS("level", INTEGER, "The level of rules in force. See docs/boards.md, \"Levels\"."),
+       ALWAYS("nodes", ARRAY(node_schema), "This one first; at most 64."), SEQ);
+static SCHEMA(divergence_schema, "Divergence", "A state that is not that of the other servers.",
+              ALWAYS("seq", INTEGER, "The checkpoint at which that was found."),
+              ALWAYS("ours", STRING, "The digest of this server there."),
+              ALWAYS("theirs", STRING, "That of most of the others."),
+              ALWAYS("with_us", INTEGER, "Servers with our digest."),
+              ALWAYS("with_them", INTEGER, "Servers with theirs."),
+              ALWAYS("voters", INTEGER, "Servers that could tell."),
+              ALWAYS("undecided", FLAG, "Nobody had a majority, so all stopped."));
+SCHEMA(rung_digest_schema, "Digest", "The digest of the state, and what the servers agree on.",
+       ALWAYS("digest", STRING, "Of the state at `seq`: 32 hexadecimal digits."),
+       FIELD("agreed", OBJECT_OR_NULL(checkpoint_schema),
+             "The last checkpoint at which more than half of the servers have our digest. With a "
+             "shared log only, like the rest."),
+       FIELD("agreed_at", TIME_OR_NULL, "When that checkpoint was taken."),
+       FIELD("checkpoints", ARRAY(checkpoint_schema), "The last ones, newest first."),
+       FIELD("diverged", OBJECT_OR_NULL(divergence_schema), "Null: all is well."), SEQ);
 SCHEMA(rung_ready_schema, "Ready", "The server answers.",
        ALWAYS("status", ENUM("ready|read_only"), "`read_only`: the disk is full; reads go on."),
        SEQ,

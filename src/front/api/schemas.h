@@ -41,6 +41,7 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_distribution_schema, rung_team_list_schema, rung_team_schema, rung_window_list_schema,
     rung_change_schema, rung_player_schema, rung_friends_schema, rung_history_schema,
     rung_sent_list_schema, rung_scope_list_schema, rung_key_list_schema, rung_key_made_schema,
-    rung_key_schema, rung_clock_schema, rung_health_schema, rung_ready_schema;
+    rung_key_schema, rung_clock_schema, rung_nodes_schema, rung_digest_schema, rung_health_schema,
+    rung_ready_schema;
 
 #endif

@@ -284,9 +284,9 @@ static void give_up(rung__resp_session *s, rung_status st) {
     rung__resp_call call = rung__resp_call_begin(s);
     if (st == RUNG_EREFUSED)
         rung__resp_error(&call, "NOAUTH the key no longer permits this command");
-    else if (st < 0)
+    else if (st < 0 && rung__resp_is_served(&call))
         rung__resp_error_status(&call, st, NULL);
-    else
+    else if (st >= 0)
         rung_resp_null_array(call.out);
     rung__resp_call_end(&call);
     rung__resp_unblock(s);
@@ -339,7 +339,21 @@ static void look_at_rights(rung_resp *r) {
     }
 }
 
+/* The state has diverged: nobody gets anything more. */
+static bool is_over(rung_resp *r) {
+    if (!rung_hub_divergence(r->hub))
+        return false;
+    for (rung__resp_blocked *b = r->waiters.all.first, *next; b; b = next) {
+        next = b->all.next;
+        if (!b->is_served)
+            give_up(b->session, RUNG_ECORRUPT);
+    }
+    return true;
+}
+
 void rung__resp_blocked_look(rung_resp *r) {
+    if (is_over(r))
+        return;
     look_at_rights(r);
     int64_t now_ms = rung_hub_now(r->hub);
     for (uint32_t left = r->waiters.touched_count; left && r->waiters.touched.first; left--) {

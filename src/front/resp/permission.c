@@ -80,6 +80,12 @@ static bool may_use_keys(rung__resp_call *call) {
     return true;
 }
 
+bool rung__resp_is_served(rung__resp_call *call) {
+    rung_err err;
+    const rung_divergence *d = rung_hub_divergence(call->r->hub);
+    return !d || rung__resp_error_status(call, rung_divergence_fail(d, &err), &err);
+}
+
 bool rung__resp_is_permitted(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
     rung__resp_session *s = call->s;
@@ -91,6 +97,8 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
         return rung__resp_error(call, "NOAUTH Authentication required.");
     }
     call->is_known = true;
+    if (c->flags & (RUNG__READ | RUNG__WRITE | RUNG__EXEC) && !rung__resp_is_served(call))
+        return false;
     if (c->role == RUNG_ROLE_NONE)
         return true;
     if (c->first_key || c->flags & RUNG__MOVABLE ? may_use_keys(call) : may(s, &need, call->now_ms))

@@ -26,4 +26,7 @@ bool rung__resp_sees_all(const rung__resp_call *call);
 /* How many it may see. */
 uint64_t rung__resp_count_visible(const rung__resp_call *call);
 
+/* False: the state has diverged from that of the other servers; the error has been written. */
+bool rung__resp_is_served(rung__resp_call *call);
+
 #endif

@@ -51,6 +51,8 @@ bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
         code = "LOGDOWN ";
     else if (err && err->reason == RUNG_REASON_OUTCOME_UNKNOWN)
         code = "UNKNOWN ";
+    else if (err && err->reason == RUNG_REASON_DIVERGED)
+        code = "DIVERGED ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)
         code = "MISCONF ";
     else if (st == RUNG_ELIMIT)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/resp/script.h"
 
+#include "front/resp/permission.h"
 #include "front/resp/server.h"
 
 enum { UNPACKED_KEPT = 64 << 10 };
@@ -104,10 +105,10 @@ void rung__resp_script_answer(rung__resp_call *call, const rung__resp_script *sc
             return;
         if (item.kind == RUNG__ITEM_REPLY)
             rung_resp_raw(call->out, item.bytes);
-        else if (rung__resp_script_unpack(call, &item))
-            call->command->answer(call);
-        else
+        else if (!rung__resp_script_unpack(call, &item))
             rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+        else if (rung__resp_is_served(call))
+            call->command->answer(call);
         rung__resp_spill(call);
         *at = item.next;
     }

@@ -46,7 +46,8 @@ static void answer(void *ctx) {
     if (r->stalled.first && resume_stalled(r) && rung__resp_is_tired(r))
         rung_turn_hurry(&r->loop->turn);
     if (r->waiters.all.first &&
-        (r->waiters.touched.first || r->waiters.generation != rung_access_generation(r->access)))
+        (r->waiters.touched.first || r->waiters.generation != rung_access_generation(r->access) ||
+         rung_hub_divergence(r->hub)))
         rung__resp_blocked_look(r);
 }
 

@@ -73,6 +73,7 @@ static const expected cases[] = {
     {RUNG_NOT_FOUND, R(NOT_IN_MEMORY), "window", 404, "window_not_found", 0},
     {RUNG_ENOMEM, R(MALFORMED), "", 503, "out_of_memory", 1},
     {RUNG_ECORRUPT, R(NONE), "", 503, "unavailable", 1},
+    {RUNG_ECORRUPT, R(DIVERGED), "", 503, "diverged", 0},
     {RUNG_EEXIST, R(NONE), "id", 503, "unavailable", 1},
     {RUNG_EVERSION, R(NONE), "", 503, "unavailable", 1},
 };
