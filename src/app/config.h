@@ -97,6 +97,8 @@ typedef enum rung_setting_kind {
       "other servers on the same log: an empty data folder begins with the snapshot of one")       \
     X(peers_key_file, TEXT, "peers.key_file", "--peers-key-file", "", "FILE", 0, 0,                \
       "file with an admin key of the peers")                                                       \
+    X(ready_lag_max, NUMBER, "ready.lag_max", "--ready-lag-max", "10000", "N", 1, UINT32_MAX,      \
+      "a starting server is ready when at most so many records of a shared log are not applied")   \
     X(keys, TEXT, "keys", "--keys", "", "FILE", 0, 0,                                              \
       "the file of keys; default: keys in the data folder (rung keys create)")                     \
     X(allow_no_keys, SWITCH, "allow_no_keys", "--allow-no-keys", "off", "on|off", 0, 0,            \

@@ -12,7 +12,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { EXIT_LOG_FAILED = 4, EXIT_NO_MEMORY = 5, SHARED_SNAPSHOT_MS = 3600000 };
+enum {
+    EXIT_LOG_FAILED = 4,
+    EXIT_NO_MEMORY = 5,
+    SHARED_SNAPSHOT_MS = 3600000,
+    FIRST_PROGRESS_MS = 1000, /* a short recovery says nothing */
+    PROGRESS_MS = 10000,
+};
 
 /* ---- callbacks of the hub and the archive ---- */
 
@@ -41,11 +47,21 @@ void rung__server_say(void *ctx, const char *line) {
     RUNG_SAY(&s->logger, RUNG_LOG_WARNING, line, {0});
 }
 
+/* A line now and then, so that the log shows that a long recovery goes on. */
 static void on_progress(void *ctx, const char *what, uint64_t done, uint64_t total) {
     rung__server *s = ctx;
+    rung_clock clock = rung_clock_real();
+    int64_t now_ms = rung_clock_monotonic_ms(&clock);
     s->opening_what = what;
     s->opening_done = done;
     s->opening_total = total;
+    if (s->progress_due_ms == 0)
+        s->progress_due_ms = now_ms + FIRST_PROGRESS_MS;
+    if (now_ms < s->progress_due_ms)
+        return;
+    s->progress_due_ms = now_ms + PROGRESS_MS;
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "recovering", RUNG_LOG_STR("reading", what),
+             RUNG_LOG_NUMBER("done", done), RUNG_LOG_NUMBER("total", total));
 }
 
 /* ---- announcing ---- */
@@ -132,6 +148,7 @@ void rung__server_open_folder(rung_work *work) {
         .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
         .waiting_max = (uint32_t)set->waiting_max,
         .memory_max = s->memory_max,
+        .ready_lag_max = set->ready_lag_max,
         .snapshot_every = set->snapshot_every,
         /* A topic may delete records by their age, and a quiet one would never reach snapshot.every. */
         .snapshot_every_ms = rung__server_is_replicated(s) ? SHARED_SNAPSHOT_MS : 0,
@@ -217,8 +234,24 @@ void rung__server_recovered(rung_work *work) {
     }
     rung_api_start(s->api, s->hub);
     add_readers(s);
-    uint64_t seq = rung_state_seq(rung_hub_state(s->hub));
-    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", seq));
     s->stage = RUNG__STAGE_SERVING;
-    rung__server_announce(s);
+    rung__server_look_ready(s);
+}
+
+void rung__server_look_ready(rung__server *s) {
+    rung_clock clock = rung_clock_real();
+    int64_t now_ms = rung_clock_monotonic_ms(&clock);
+    if (s->is_ready || s->stage != RUNG__STAGE_SERVING)
+        return;
+    rung_hub_stats stats = rung_hub_stat(s->hub);
+    s->is_ready = stats.is_ready;
+    if (s->is_ready) {
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", stats.applied_seq));
+        rung__server_announce(s);
+    } else if (now_ms >= s->progress_due_ms) {
+        s->progress_due_ms = now_ms + PROGRESS_MS;
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "catching up",
+                 RUNG_LOG_NUMBER("seq", stats.applied_seq),
+                 RUNG_LOG_NUMBER("end_seq", stats.log_end_seq));
+    }
 }

@@ -61,9 +61,11 @@ static void apply(void *ctx) {
 }
 
 static void on_tick(void *ctx) {
-    const rung__server *s = ctx;
-    if (s->hub)
-        rung_hub_tick(s->hub);
+    rung__server *s = ctx;
+    if (!s->hub)
+        return;
+    rung_hub_tick(s->hub);
+    rung__server_look_ready(s);
 }
 
 static void reload_keys(rung__server *s, bool is_forced) {

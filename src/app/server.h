@@ -40,8 +40,8 @@ typedef struct rung__server {
     rung_logger logger;
     rung__stage stage;
     int exit_code;
-    bool is_announced;
-    bool is_access_put; /* the event that records whether there are keys is in flight */
+    bool is_announced, is_ready; /* said so */
+    bool is_access_put;          /* the event that records whether there are keys is in flight */
 
     rung_loop *loop;
     rung_task flush, apply; /* the hub's tasks in a turn */
@@ -76,6 +76,7 @@ typedef struct rung__server {
     rung_err open_err;
     _Atomic(const char *) opening_what; /* static text */
     _Atomic uint64_t opening_done, opening_total;
+    int64_t progress_due_ms; /* the next line about it; afterwards the loop's */
 } rung__server;
 
 /* serve.c */
@@ -105,6 +106,7 @@ RUNG_NODISCARD rung_status rung__server_join_peers(rung__server *s, const rung_h
 void rung__server_open_folder(rung_work *work);     /* on a worker thread */
 void rung__server_recovered(rung_work *work);       /* afterwards: serve, or stop */
 void rung__server_announce(rung__server *s);        /* log the addresses, once */
+void rung__server_look_ready(rung__server *s);      /* log that it is ready, once */
 void rung__server_note_access(rung__server *s);     /* record in the log whether there are keys */
 void rung__server_say(void *ctx, const char *line); /* log a warning; any thread */
 

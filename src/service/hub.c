@@ -35,6 +35,7 @@ enum {
 #define INLINE_SEGMENT_SIZE_MIN ((uint64_t)4 << 20)
 #define SNAPSHOT_EVERY_DEFAULT  ((uint64_t)256 << 20)
 #define SEGMENT_SIZE_DEFAULT    ((uint64_t)64 << 20)
+#define READY_LAG_MAX_DEFAULT   10000u
 
 struct rung_hub {
     rung_hub_config config;
@@ -60,6 +61,7 @@ struct rung_hub {
     rung_err first_err;
     uint32_t ticks;
     int64_t silent_ms; /* of a shared log, at the last tick */
+    bool is_ready;
 };
 
 static void wake(const rung_hub *h) {
@@ -122,6 +124,7 @@ static void set_defaults(rung_hub_config *c) {
     if (!c->waiting_max)
         c->waiting_max = c->is_inline ? INLINE_WAITING_DEFAULT : WAITING_DEFAULT;
     c->snapshot_every = c->snapshot_every ? c->snapshot_every : SNAPSHOT_EVERY_DEFAULT;
+    c->ready_lag_max = c->ready_lag_max ? c->ready_lag_max : READY_LAG_MAX_DEFAULT;
 }
 
 static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung_err *err) {
@@ -408,6 +411,14 @@ static rung_status begin_life(rung_hub *h, rung_err *err) {
 
 /* ---- opening and closing ---- */
 
+/* While it opened, others may have written more than it had to read. Once is enough: a server that falls behind later
+ * says so, but serves, as the others may be no better. */
+static void look_at_lag(rung_hub *h) {
+    h->is_ready =
+        h->is_ready || !rung_log_is_shared(h->log) ||
+        rung_log_stat(h->log).end_seq <= rung_state_seq(h->state) + h->config.ready_lag_max;
+}
+
 rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err) {
     rung_hub *h = rung_alloc_zeroed(config->alloc, sizeof *h);
     if (!h) {
@@ -428,6 +439,7 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         rung_ignore(release(h, NULL), "the failure to open is the one to tell");
         return st;
     }
+    look_at_lag(h);
     *hub_out = h;
     return RUNG_OK;
 }
@@ -623,6 +635,7 @@ void rung_hub_tick(rung_hub *h) {
     look_at_nodes(h);
     if (rung_log_is_shared(h->log)) {
         h->silent_ms = rung_log_stat(h->log).silent_ms;
+        look_at_lag(h);
         wake(h); /* it delivers what has waited for too long */
     }
     if (rung_commit_may_put(h->commit, NULL) == RUNG_OK) {
@@ -727,6 +740,7 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .memory_refused = h->memory.refused,
         .durable_seq = h->store ? rung_log_durable_seq(h->log) : applied_seq,
         .applied_seq = applied_seq,
+        .is_ready = h->is_ready,
         .log_end_seq = rung_log_is_shared(h->log) ? log.end_seq : 0,
         .log_rejected = log.rejected,
         .log_unknown = log.unknown,

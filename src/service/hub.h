@@ -69,6 +69,8 @@ typedef struct rung_hub_config {
     uint64_t snapshot_every;
     int64_t
         snapshot_every_ms; /* a snapshot after this time, even if the log has grown by less; 0: no limit */
+    /* Of a shared log: ready when at most so many records of it are not applied; 0: 10,000. */
+    uint64_t ready_lag_max;
     const rung_hub_follower *follower; /* NULL: none */
     /* Call rung_hub_turn() soon. From any thread; must not block. */
     void (*wake)(void *ctx);
@@ -176,6 +178,8 @@ typedef struct rung_hub_stats {
     uint64_t memory, memory_peak, memory_max; /* of the state; max 0: no limit */
     uint64_t memory_refused;                  /* changes refused for lack of memory */
     uint64_t durable_seq, applied_seq;
+    /* It has once been close enough to the end of a shared log. Looked at while opening and in every tick. */
+    bool is_ready;
     uint64_t log_end_seq, log_rejected, log_unknown, log_foreign; /* of a shared log (log.h) */
     uint64_t log_rebuilds;
     int64_t log_silent_ms;

@@ -76,7 +76,8 @@ typedef struct kafka_log {
     size_t given_back, inbox_at, inbox_count;
     rung_log_entry run[INBOX]; /* of the last delivery */
     uint64_t first_seq, next_seq;
-    rung_err failure; /* code RUNG_OK while all is well */
+    uint64_t end_at_start; /* the last sequence of the partition, when reading began */
+    rung_err failure;      /* code RUNG_OK while all is well */
     rung_log_stats stats;
 
     _Atomic uint64_t durable_seq;
@@ -584,6 +585,7 @@ static rung_status start(rung_log *log, uint64_t from_seq, rung_err *err) {
     if (st < 0)
         return st;
     k->next_seq = from_seq;
+    k->end_at_start = last;
     k->is_started = true;
     return RUNG_OK;
 }
@@ -636,7 +638,7 @@ static rung_log_stats stat_of(rung_log *log) {
     rung_log_stats s = k->stats;
     int64_t low, high;
     s.queued = k->tail - k->head;
-    s.end_seq = k->durable_seq;
+    s.end_seq = k->durable_seq > k->end_at_start ? k->durable_seq : k->end_at_start;
     if (rd_kafka_get_watermark_offsets(k->reader.rk, k->config.topic, RUNG__PARTITION, &low,
                                        &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
         high >= 0 && (uint64_t)high > s.end_seq)

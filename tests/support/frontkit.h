@@ -34,6 +34,11 @@ typedef struct frontkit_config {
     rung_resp_config resp;
     rung_access_config access;
     uint32_t waiting_max; /* of the hub */
+    /* Of the hub, too: a log that it shares (lagging_log.h), and a folder for its snapshots. */
+    rung_log *log;
+    const char *path;
+    const rung_fs *fs;
+    uint64_t ready_lag_max;
     bool is_recovering; /* the API does not get the hub: it answers as before a server's recovery */
     size_t fill_max;    /* of the heap */
 } frontkit_config;
@@ -102,6 +107,10 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     rung_hub_config hub = {.alloc = a,
                            .clock = {frontkit_now, k},
                            .waiting_max = c.waiting_max,
+                           .log = c.log,
+                           .path = c.path,
+                           .fs = c.fs,
+                           .ready_lag_max = c.ready_lag_max,
                            .wake = frontkit_wake,
                            .ctx = k};
     CHECK_OK(rung_hub_open(&hub, &k->hub, NULL));

@@ -59,6 +59,20 @@ static void write_log(rung_json_writer *w, const rung_hub_stats *s) {
     rung_json_close_object(w);
 }
 
+/* Others wrote while it recovered: it applies that, and is not ready before. */
+static void answer_catching_up(rung_call *c, const rung_hub_stats *s) {
+    char members[160];
+    rung_err err;
+    typedef unsigned long long ull;
+    int len = snprintf(members, sizeof members,
+                       "\"progress\":{\"reading\":\"log\",\"done\":%llu,\"total\":%llu}",
+                       (ull)s->applied_seq, (ull)s->log_end_seq);
+    RUNG_FAIL_WHY(&err, RUNG_ECLOSED, RUNG_REASON_RECOVERING,
+                  "the server is catching up: %llu of %llu records are applied",
+                  (ull)s->applied_seq, (ull)s->log_end_seq);
+    rung__call_fail_more(c, &err, rung_slice_of(members, (size_t)len));
+}
+
 /* writes=true: would a change be accepted now? */
 static bool check_writable(rung_call *c, const rung_hub_stats *s) {
     if (!rung__call_arg(c, "writes")->number)
@@ -87,6 +101,10 @@ void rung_api_ready(rung_call *c) {
     rung_status st = stats.status;
     if (st < 0 && st != RUNG_ENOSPC) {
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL, "the log has failed");
+        return;
+    }
+    if (!stats.is_ready) {
+        answer_catching_up(c, &stats);
         return;
     }
     if (!check_writable(c, &stats))
@@ -483,8 +501,10 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
     rung_json_append(w, RUNG_SLICE("rung_info{version="));
     rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
     rung_json_append(w, RUNG_SLICE("} 1\n"));
-    gauge(w, "rung_ready", "1 when recovered, not stopping and not diverged.",
-          api->service.hub && !api->is_draining && !rung_hub_divergence(api->service.hub));
+    gauge(w, "rung_ready",
+          "1 when recovered, close to the end of its log, not stopping and not diverged.",
+          api->service.hub && rung_hub_stat(api->service.hub).is_ready && !api->is_draining &&
+              !rung_hub_divergence(api->service.hub));
 }
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {

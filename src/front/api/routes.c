@@ -396,8 +396,11 @@ const rung_route rung_routes[] = {
      .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      ANSWER(rung_health_schema, "It is."), .handle = rung_api_health},
     {ROUTE(GET, "/readyz", "getReady", "Operations", NONE, "Is the server ready?"),
-     .doc = "503 until recovery is complete, and from the moment that the server is told to stop. "
-            "`warnings` lists problems for the operator.",
+     .doc =
+         "503 until recovery is complete and a shared log is applied up to `ready.lag_max` records "
+         "before its end (`progress` has the numbers), and from the moment that the server is told "
+         "to stop. "
+         "`warnings` lists problems for the operator.",
      PARAMS({.name = "writes",
              .type = RUNG_PARAM_FLAG,
              .has_default = true,
