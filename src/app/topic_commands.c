@@ -66,6 +66,8 @@ typedef struct side {
     const char *folder;
     bool is_topic;
     rung_dir dir; /* not open: there are no snapshots */
+    rung_file
+        lock; /* of a data folder for a server of the topic, while a snapshot is written to it */
     rung_log *log;
     uint8_t id[RUNG_LOG_ID_SIZE];
 } side;
@@ -98,6 +100,7 @@ static void close_log(side *s) {
 
 static void close_side(side *s) {
     close_log(s);
+    rung_file_close(&s->lock);
     rung_dir_close(&s->dir);
 }
 
@@ -268,30 +271,37 @@ static void note_name(void *arg, const char *name) {
     found->has_more |= !is_log && strcmp(name, "lock") != 0;
 }
 
-/* A target folder: one with a log, which will be compared, or an empty one. */
-static rung_status prepare_folder(const copying *c, rung_err *err) {
-    const side *s = &c->to;
-    contents found = {0};
-    rung_file lock = {0};
+/* A folder for the log: one with a log, which will be compared, or an empty one. */
+static rung_status prepare_folder(const copying *c, const contents *found, rung_err *err) {
     uint64_t first = rung_log_first_seq(c->from.log);
-    rung_status st = rung_folder_lock(&s->dir, &lock, err);
-    if (st == RUNG_OK)
-        st = rung_dir_list(&s->dir, note_name, &found, err);
-    if (st == RUNG_OK && !found.has_log && found.has_more)
-        st = RUNG_FAIL(err, RUNG_EEXIST, "folder %s is not empty, and has no log", s->folder);
-    if (st == RUNG_OK && !found.has_log && first > 1)
-        st = rung_log_begin_after(&s->dir, first - 1, err);
-    rung_file_close(&lock);
-    return st;
+    if (!found->has_log && found->has_more)
+        return RUNG_FAIL(err, RUNG_EEXIST, "folder %s is not empty, and has no log", c->to.folder);
+    return !found->has_log && first > 1 ? rung_log_begin_after(&c->to.dir, first - 1, err)
+                                        : RUNG_OK;
+}
+
+/* A data folder of a server of the topic. */
+static rung_status check_beside(const side *s, const contents *found, rung_err *err) {
+    return found->has_log
+               ? RUNG_FAIL(err, RUNG_EREFUSED, "folder %s has a log of its own", s->folder)
+               : RUNG_OK;
 }
 
 static rung_status open_target(copying *c, rung_err *err) {
     side *s = &c->to;
+    contents found = {0};
     rung_status st = RUNG_OK;
-    if (s->folder)
+    if (s->folder) {
         st = rung_dir_open(&s->dir, rung_fs_posix(), s->folder, true, err);
-    if (st == RUNG_OK && !s->is_topic)
-        st = prepare_folder(c, err);
+        if (st == RUNG_OK)
+            st = rung_folder_lock(&s->dir, &s->lock, err);
+        if (st == RUNG_OK)
+            st = rung_dir_list(&s->dir, note_name, &found, err);
+        if (st == RUNG_OK)
+            st = s->is_topic ? check_beside(s, &found, err) : prepare_folder(c, &found, err);
+        if (!s->is_topic)
+            rung_file_close(&s->lock); /* the log takes it */
+    }
     return st == RUNG_OK ? open_log(c, s, false, err) : st;
 }
 

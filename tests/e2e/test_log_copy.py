@@ -255,6 +255,18 @@ class LogCopy(ServerTest):
         self.assertIn("is in use by another process", self.copy(self.url, server.data, code=1))
         self.check(server.post("/v1/boards/race/scores", {"player": "ada", "score": 5}), 200)
 
+    def test_a_folder_for_the_snapshot_that_is_not_free(self):
+        data, _ = self.short_folder()
+        before = {f.name: f.read_bytes() for f in data.iterdir() if f.name != "lock"}
+        self.assertIn("is in use by another process", self.copy(data, self.url, "--data", data, code=1))
+        other, _ = self.folder(10)
+        self.assertIn("has a log of its own", self.copy(data, self.url, "--data", other, code=1))
+        node = self.serve("--log", self.url + "-other", "--log-kafka-replication", "1")
+        self.assertIn("is in use by another process", self.copy(data, self.url, "--data", node.data, code=1))
+        self.assertEqual(node.stop(), 0)
+        self.assertIn("belongs to another log", self.copy(data, self.url, "--data", node.data, code=1))
+        self.assertEqual({f.name: f.read_bytes() for f in data.iterdir() if f.name != "lock"}, before)
+
     def test_usage(self):
         folder = self.new_folder()
         for words, code, text in (((folder, folder), 2, "rung backup"), ((self.url, self.url), 2, "not two topics"),
