@@ -16,7 +16,8 @@ typedef struct fixture {
 
 static rung_log *open_log(void *ctx) {
     fixture *f = ctx;
-    f->log = sim_topic_open(&f->topic, &(sim_topic_config){.alloc = rung_alloc_heap()});
+    CHECK_OK(
+        sim_topic_open(&f->topic, &(sim_topic_config){.alloc = rung_alloc_heap()}, &f->log, NULL));
     CHECK_OK(rung_log_start(f->log, rung_log_durable_seq(f->log) + 1, NULL));
     return f->log;
 }
@@ -68,6 +69,7 @@ enum { PROPOSALS = 200, NODES = 3 };
 
 typedef struct node {
     rung_log *log;
+    sim_topic_link link;
     char texts[PROPOSALS][16];
     uint32_t proposed, answered, committed, unknown, rejected;
     uint64_t seen; /* records applied */
@@ -117,9 +119,11 @@ static void live(sim_topic *topic, rung_rng *rng, int64_t *now_us) {
     static node nodes[NODES];
     memset(nodes, 0, sizeof nodes);
     for (uint32_t i = 0; i < NODES; i++) {
-        nodes[i].log = sim_topic_open(topic, &(sim_topic_config){.alloc = rung_alloc_heap(),
-                                                                 .monotonic_us = now_us,
-                                                                 .timeout_us = 5000});
+        sim_topic_config config = {.alloc = rung_alloc_heap(),
+                                   .link = &nodes[i].link,
+                                   .monotonic_us = now_us,
+                                   .timeout_us = 5000};
+        CHECK_OK(sim_topic_open(topic, &config, &nodes[i].log, NULL));
         CHECK_OK(rung_log_start(nodes[i].log, 1, NULL));
     }
     for (uint32_t step = 0; step < 3000; step++) {
@@ -133,10 +137,13 @@ static void live(sim_topic *topic, rung_rng *rng, int64_t *now_us) {
         else if (dice < 97)
             deliver(&nodes[i]);
         else
-            sim_topic_cut_off(nodes[i].log, dice == 97);
+            nodes[i].link =
+                (sim_topic_link){.is_cut_up = dice == 97, .is_cut_down = dice <= 98 && step % 2};
+        if (dice == 50)
+            sim_topic_settle_late(topic, step % 2);
     }
     for (uint32_t i = 0; i < NODES; i++)
-        sim_topic_cut_off(nodes[i].log, false);
+        nodes[i].link = (sim_topic_link){0};
     for (uint32_t round = 0; round < NODES * 2000; round++)
         sim_topic_step(nodes[round % NODES].log), deliver(&nodes[round % NODES]);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -150,7 +157,7 @@ static void live(sim_topic *topic, rung_rng *rng, int64_t *now_us) {
 }
 
 TEST(all_nodes_read_the_same_whatever_gets_lost) {
-    uint64_t lost = 0, copies = 0;
+    uint64_t lost = 0, copies = 0, lates = 0;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         sim_topic topic;
         rung_rng rng;
@@ -162,9 +169,10 @@ TEST(all_nodes_read_the_same_whatever_gets_lost) {
         live(&topic, &rng, &now_us);
         lost += topic.lost;
         copies += topic.copies;
+        lates += topic.lates;
         sim_topic_deinit(&topic);
     }
-    CHECK(lost > 100 && copies > 100);
+    CHECK(lost > 100 && copies > 100 && lates > 100);
 }
 
 RUNG_TEST_MAIN

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64 };
+enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64, CURSOR_MAX = 20 };
 
 typedef enum phase { SENT, STORED, ACKED, REJECTED, UNKNOWN } phase;
 
@@ -19,16 +19,26 @@ typedef struct proposal {
     bool has_left; /* a broker may have it */
 } proposal;
 
+/* A question for the end of the topic: answered for the tickets that there were when it left. */
+typedef struct end_query {
+    uint64_t asked, sent, answered; /* tickets */
+    int64_t asked_us;
+    uint64_t seen, seq;
+    rung_err err; /* code RUNG_OK: `seq` is good */
+} end_query;
+
 typedef struct topic_log {
     rung_log port;
     sim_topic *topic;
     sim_topic_config config;
+    sim_topic_link whole; /* the link, if there is no other */
     uint64_t node;
     proposal *ring; /* by serial */
     uint64_t head, tail;
     uint64_t freed; /* before head: lent out by the last delivery */
-    uint64_t fetched, next_seq;
-    bool is_cut_off, is_started;
+    uint64_t durable, fetched, next_seq;
+    bool is_started;
+    end_query end;
     rung_log_entry run[RUN_MAX];
     rung_log_stats stats;
 } topic_log;
@@ -50,33 +60,60 @@ static uint32_t below(const topic_log *l, uint32_t n) {
 /* ---- the topic ---- */
 
 void sim_topic_init(sim_topic *t, rung_rng *rng) {
-    *t = (sim_topic){.rng = rng};
+    *t = (sim_topic){.rng = rng, .first = 1};
     for (size_t i = 0; i < sizeof t->id; i++)
         t->id[i] = (uint8_t)rung_rng_next(rng);
 }
 
-void sim_topic_deinit(sim_topic *t) {
-    for (uint64_t i = 0; i < t->count; i++)
-        free(t->records[i].bytes);
-    free(t->records);
+static void free_records(sim_topic_record *records, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        free(records[i].bytes);
+    free(records);
 }
 
-static void store(sim_topic *t, sim_topic_record r, rung_slice payload) {
-    if (t->count == t->room) {
-        t->room = t->room ? 2 * t->room : 64;
-        t->records = realloc(t->records, t->room * sizeof *t->records);
-        CHECK(t->records != NULL);
+void sim_topic_deinit(sim_topic *t) {
+    free_records(t->records, t->count);
+    free_records(t->late, t->late_count);
+}
+
+static void append(sim_topic_record **records, uint64_t *count, uint64_t *room,
+                   sim_topic_record r) {
+    if (*count == *room) {
+        *room = *room ? 2 * *room : 64;
+        *records = realloc(*records, *room * sizeof **records);
+        CHECK(*records != NULL);
     }
+    (*records)[(*count)++] = r;
+}
+
+static sim_topic_record with_bytes(sim_topic_record r, rung_slice payload) {
     r.len = payload.len;
     r.bytes = malloc(payload.len + 1);
     CHECK(r.bytes != NULL);
     if (payload.len)
         memcpy(r.bytes, payload.ptr, payload.len);
-    t->records[t->count++] = r;
+    return r;
+}
+
+static void store(sim_topic *t, sim_topic_record r, rung_slice payload) {
+    append(&t->records, &t->count, &t->room, with_bytes(r, payload));
 }
 
 void sim_topic_add(sim_topic *t, uint16_t type, rung_slice payload) {
     store(t, (sim_topic_record){.type = type, .node = UINT64_MAX}, payload);
+}
+
+void sim_topic_settle_late(sim_topic *t, bool is_stored) {
+    if (!t->late_count)
+        return;
+    uint64_t i = rung_rng_below(t->rng, t->late_count);
+    sim_topic_record r = t->late[i];
+    t->late[i] = t->late[--t->late_count];
+    if (is_stored)
+        append(&t->records, &t->count, &t->room, r);
+    else
+        free(r.bytes);
+    t->lates += is_stored;
 }
 
 /* ---- between a node and the brokers ---- */
@@ -89,12 +126,26 @@ static int64_t now_us(const topic_log *l) {
     return l->config.monotonic_us ? *l->config.monotonic_us : 0;
 }
 
+static sim_topic_record record_of(const topic_log *l, uint64_t serial, bool is_copy) {
+    return (sim_topic_record){
+        .type = at(l, serial)->entry.type, .is_copy = is_copy, .node = l->node, .serial = serial};
+}
+
 static void store_one(topic_log *l, uint64_t serial, bool is_copy) {
-    const proposal *p = at(l, serial);
-    sim_topic_record r = {
-        .type = p->entry.type, .is_copy = is_copy, .node = l->node, .serial = serial};
-    store(l->topic, r, p->entry.payload);
+    store(l->topic, record_of(l, serial, is_copy), at(l, serial)->entry.payload);
     l->topic->copies += is_copy;
+}
+
+/* The answer to a request is lost, and perhaps the request, too. */
+static void lose(topic_log *l, uint64_t serial) {
+    sim_topic *t = l->topic;
+    uint32_t fate = below(l, 3);
+    t->lost++;
+    if (fate == 0)
+        store_one(l, serial, false);
+    else if (fate == 1)
+        append(&t->late, &t->late_count, &t->late_room,
+               with_bytes(record_of(l, serial, false), at(l, serial)->entry.payload));
 }
 
 static bool is_lucky(const topic_log *l, uint32_t per_mille) {
@@ -117,9 +168,7 @@ static bool carry(topic_log *l) {
             store_one(l, serial, true);
         return true;
     }
-    l->topic->lost++;
-    if (below(l, 2)) /* only the acknowledgement was lost */
-        store_one(l, serial, false);
+    lose(l, serial);
     p->phase = UNKNOWN;
     return true;
 }
@@ -135,47 +184,120 @@ static bool acknowledge(topic_log *l) {
 }
 
 static bool fetch(topic_log *l) {
-    if (!l->is_started || l->fetched == l->topic->count)
+    if (!l->is_started || l->fetched == l->topic->count ||
+        (l->config.link->lag && !is_lucky(l, l->config.link->lag)))
         return false;
     l->fetched += 1 + below(l, (uint32_t)(l->topic->count - l->fetched));
     return true;
 }
 
+/* The question leaves and sees an end; in a later step the answer is here. */
+static bool ask_end(topic_log *l) {
+    end_query *q = &l->end;
+    if (q->sent > q->answered && !l->config.link->is_cut_down) {
+        q->answered = q->sent;
+        q->seq = q->seen;
+        q->err = (rung_err){0};
+        return true;
+    }
+    if (q->asked == q->sent || l->config.link->is_cut_up)
+        return false;
+    q->sent = q->asked;
+    q->seen = l->topic->count;
+    return true;
+}
+
+static rung_status is_silent(const topic_log *l, rung_err *err) {
+    l->config.link->has_failed = true;
+    return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE, "no broker answers");
+}
+
+static bool is_late(const topic_log *l, int64_t since_us) {
+    return l->config.monotonic_us && now_us(l) - since_us >= l->config.timeout_us;
+}
+
 /* Nobody waits forever. */
 static bool give_up(topic_log *l) {
     bool is_one = false;
-    for (uint64_t serial = l->head; l->config.monotonic_us && serial < l->tail; serial++) {
+    for (uint64_t serial = l->head; serial < l->tail; serial++) {
         proposal *p = at(l, serial);
-        if (p->phase > ACKED || now_us(l) - p->sent_us < l->config.timeout_us)
+        if (p->phase > ACKED || !is_late(l, p->sent_us))
             continue;
         p->phase = p->has_left ? UNKNOWN : REJECTED;
+        is_one = true;
+    }
+    end_query *q = &l->end;
+    if (q->asked > q->answered && is_late(l, q->asked_us)) {
+        q->answered = q->sent = q->asked;
+        rung_ignore(is_silent(l, &q->err), "it is the answer");
         is_one = true;
     }
     return is_one;
 }
 
+/* One of the things that can happen: dice 0 to 3. */
+static bool move(topic_log *l, uint32_t dice) {
+    const sim_topic_link *link = l->config.link;
+    switch (dice) {
+    case 0:
+        return !link->is_cut_up && carry(l);
+    case 1:
+        return !link->is_cut_down && acknowledge(l);
+    case 2:
+        return !link->is_cut_down && fetch(l);
+    default:
+        return ask_end(l);
+    }
+}
+
 bool sim_topic_step(rung_log *log) {
     topic_log *l = self(log);
     bool is_done = give_up(l);
-    uint32_t dice = below(l, 3);
-    for (uint32_t i = 0; !is_done && !l->is_cut_off && i < 3; i++)
-        is_done = (dice + i) % 3 == 0 ? carry(l) : (dice + i) % 3 == 1 ? acknowledge(l) : fetch(l);
+    uint32_t dice = below(l, 4);
+    for (uint32_t i = 0; !is_done && !l->topic->is_paused && i < 4; i++)
+        is_done = move(l, (dice + i) % 4);
     if (is_done && l->config.wake)
         l->config.wake(l->config.ctx);
     return is_done;
 }
 
-void sim_topic_cut_off(rung_log *log, bool is_cut_off) {
-    self(log)->is_cut_off = is_cut_off;
+/* ---- calls that wait for an answer ---- */
+
+typedef struct patience {
+    const topic_log *log;
+    int64_t since_us;
+} patience;
+
+static bool is_reached(const topic_log *l) {
+    return !l->topic->is_paused && !l->config.link->is_cut_up && !l->config.link->is_cut_down;
+}
+
+static bool is_call_over(void *ctx) {
+    const patience *p = ctx;
+    return is_reached(p->log) || is_late(p->log, p->since_us);
+}
+
+/* RUNG_OK when the brokers answer; RUNG_EIO: they did not in time. */
+static rung_status reach(const topic_log *l, rung_err *err) {
+    patience p = {l, now_us(l)};
+    sim_process *process = sim_process_running();
+    if (process && below(l, 3) == 0)
+        sim_process_pause(process); /* others write meanwhile */
+    if (process && !is_reached(l))
+        sim_process_wait(process, is_call_over, &p);
+    return is_reached(l) ? RUNG_OK : is_silent(l, err);
 }
 
 /* ---- the port ---- */
 
 static rung_status start(rung_log *log, uint64_t from_seq, rung_err *err) {
     topic_log *l = self(log);
-    if (from_seq == 0 || from_seq > l->topic->count + 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "the topic has %llu records",
-                         (unsigned long long)l->topic->count);
+    rung_status st = reach(l, err);
+    if (st < 0)
+        return st;
+    if (from_seq < l->topic->first || from_seq > l->topic->count + 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the topic has records %llu to %llu",
+                         (unsigned long long)l->topic->first, (unsigned long long)l->topic->count);
     l->next_seq = from_seq;
     l->fetched = from_seq - 1;
     l->is_started = true;
@@ -203,10 +325,16 @@ static rung_status deliver_settled(topic_log *l, size_t max, rung_log_delivery *
     size_t n = 0;
     for (; n < max && l->head < l->tail && at(l, l->head)->phase == is; n++, l->head++)
         l->run[n] = at(l, l->head)->entry;
-    *out = (rung_log_delivery){.outcome = is == REJECTED ? RUNG_LOG_REJECTED : RUNG_LOG_UNKNOWN,
+    bool is_rejected = is == REJECTED;
+    *out = (rung_log_delivery){.outcome = is_rejected ? RUNG_LOG_REJECTED : RUNG_LOG_UNKNOWN,
                                .count = n,
                                .entries = l->run};
-    rung_ignore(RUNG_FAIL(&out->why, RUNG_EIO, "the brokers did not answer in time"), "told");
+    rung_ignore(
+        RUNG_FAIL_WHY(&out->why, RUNG_EIO,
+                      is_rejected ? RUNG_REASON_LOG_UNAVAILABLE : RUNG_REASON_OUTCOME_UNKNOWN,
+                      "Kafka: the brokers did not answer in time"),
+        "it is the reason");
+    *(is_rejected ? &l->stats.rejected : &l->stats.unknown) += n;
     return RUNG_OK;
 }
 
@@ -245,14 +373,17 @@ static rung_status deliver(rung_log *log, size_t max, rung_log_delivery *out, ru
                                                 .type = r->type,
                                                 .tag = RUNG_LOG_FOREIGN};
         l->head += is_own;
-        l->stats.records += is_own;
+        l->stats.foreign += !is_own;
+        l->stats.bytes += rung_log_framed_size(r->len);
         l->next_seq++;
     }
     if (n == 0)
         return is_settled(l) ? deliver_settled(l, max, out) : RUNG_NOT_FOUND;
     *out = (rung_log_delivery){
         .outcome = RUNG_LOG_COMMITTED, .count = n, .entries = l->run, .first_seq = first};
+    l->durable = l->next_seq - 1;
     l->stats.batches++;
+    l->stats.records += n;
     return RUNG_OK;
 }
 
@@ -293,13 +424,42 @@ static rung_status sync_now(rung_log *log, rung_err *err) {
 }
 
 static uint64_t durable_seq(const rung_log *log) {
-    const topic_log *l = self(log);
-    return l->is_started ? l->fetched : l->topic->count;
+    return self(log)->durable;
+}
+
+static uint64_t first_seq(rung_log *log) {
+    return self(log)->topic->first;
+}
+
+static const uint8_t *id_of(const rung_log *log) {
+    return self(log)->topic->id;
+}
+
+static rung_status end_of(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err) {
+    topic_log *l = self(log);
+    end_query *q = &l->end;
+    if (*ticket == 0) {
+        if (q->asked == q->answered)
+            q->asked_us = now_us(l);
+        *ticket = ++q->asked;
+    }
+    if (q->answered < *ticket)
+        return RUNG_PARTIAL;
+    *seq_out = q->seq;
+    if (q->err.code < 0 && err)
+        *err = q->err;
+    return q->err.code;
 }
 
 static rung_status cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err) {
     topic_log *l = self(log);
+    rung_status st = reach(l, err);
+    if (st < 0)
+        return st;
+    if (from_seq < l->topic->first)
+        return RUNG_FAIL(err, RUNG_ESTALE, "the topic begins at %llu",
+                         (unsigned long long)l->topic->first);
     topic_cursor *c = rung_alloc_zeroed(l->config.alloc, sizeof *c);
     if (!c)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
@@ -312,8 +472,12 @@ static rung_status cursor_read(rung_log_cursor *cursor, rung_log_record *records
                                size_t *count_out, rung_err *err) {
     topic_cursor *c = (topic_cursor *)cursor;
     const sim_topic *t = c->log->topic;
-    (void)err;
+    rung_status st = reach(c->log, err);
+    if (st < 0)
+        return st;
     size_t n = 0;
+    if (sim_process_running() && max > CURSOR_MAX)
+        max = CURSOR_MAX;
     for (; n < max && c->next_seq <= t->count; n++, c->next_seq++) {
         const sim_topic_record *r = &t->records[c->next_seq - 1];
         records[n] = (rung_log_record){c->next_seq, rung_slice_of(r->bytes, r->len), r->type};
@@ -333,13 +497,19 @@ static rung_status truncate_before(rung_log *log, uint64_t seq, rung_err *err) {
 }
 
 static rung_log_stats stat_of(rung_log *log) {
-    return self(log)->stats;
+    topic_log *l = self(log);
+    rung_log_stats s = l->stats;
+    s.queued = l->tail - l->head;
+    s.end_seq = l->fetched > l->durable ? l->fetched : l->durable;
+    return s;
 }
 
 static rung_status close_log(rung_log *log, rung_err *err) {
     topic_log *l = self(log);
     (void)err;
     await(log);
+    if (l->config.self)
+        *l->config.self = NULL;
     rung_alloc_free(l->config.alloc, l->ring, l->config.proposals_max * sizeof *l->ring);
     rung_alloc_free(l->config.alloc, l, sizeof *l);
     return RUNG_OK;
@@ -352,6 +522,9 @@ static const rung_log_ops ops = {
     .await = await,
     .sync = sync_now,
     .durable_seq = durable_seq,
+    .first_seq = first_seq,
+    .id = id_of,
+    .end = end_of,
     .cursor_open = cursor_open,
     .cursor_read = cursor_read,
     .cursor_close = cursor_close,
@@ -360,13 +533,25 @@ static const rung_log_ops ops = {
     .close = close_log,
 };
 
-rung_log *sim_topic_open(sim_topic *t, const sim_topic_config *config) {
+rung_status sim_topic_open(sim_topic *t, const sim_topic_config *config, rung_log **log_out,
+                           rung_err *err) {
     topic_log *l = rung_alloc_zeroed(config->alloc, sizeof *l);
     CHECK(l != NULL);
     *l = (topic_log){.port = {&ops}, .topic = t, .config = *config, .node = t->openings++};
+    if (!l->config.link)
+        l->config.link = &l->whole;
+    rung_status st = reach(l, err);
+    if (st < 0) {
+        rung_alloc_free(config->alloc, l, sizeof *l);
+        return st;
+    }
+    l->durable = t->count;
     if (!l->config.proposals_max)
         l->config.proposals_max = PROPOSALS_DEFAULT;
     l->ring = rung_alloc_zeroed(config->alloc, l->config.proposals_max * sizeof *l->ring);
     CHECK(l->ring != NULL);
-    return &l->port;
+    if (config->self)
+        *config->self = &l->port;
+    *log_out = &l->port;
+    return RUNG_OK;
 }
