@@ -48,7 +48,7 @@ static sim_answer classify_http(int status, const char *code) {
                   "board_not_found player_not_found window_not_found not_archived id_conflict "
                   "refused stale_id out_of_range"))
         return SIM_REFUSED;
-    if (is_one_of(code, "unavailable archive_unavailable archive_behind"))
+    if (is_one_of(code, "unavailable outcome_unknown archive_unavailable archive_behind"))
         return SIM_UNKNOWN;
     return SIM_NOT_TAKEN;
 }
@@ -66,7 +66,8 @@ static sim_answer classify_reply(const char *text) {
     if (begins(text, "-REFUSED") || begins(text, "-ERR no such board") || begins(text, "-ERR id"))
         return SIM_REFUSED;
     if (begins(text, "-TRYAGAIN") || begins(text, "-OOM command") ||
-        begins(text, "-MISCONF there is no space") || begins(text, "-EXECABORT"))
+        begins(text, "-MISCONF there is no space") || begins(text, "-MISCONF Kafka") ||
+        begins(text, "-EXECABORT"))
         return SIM_NOT_TAKEN;
     return SIM_UNKNOWN;
 }
@@ -95,6 +96,8 @@ static uint64_t check_seq(sim_client *c, const sim_flight *f, const char *text, 
                  c->number, (unsigned long long)seq, (unsigned long long)f->op->min_seq,
                  (unsigned long long)f->lo);
     c->seen = seq > c->seen ? seq : c->seen;
+    if (seq > c->world->seen)
+        c->world->seen = seq;
     return seq;
 }
 
@@ -123,16 +126,28 @@ static void claim(sim_client *c, const sim_flight *f, sim_answer answer, int sta
         c->world->report.closed++;
     if (f->op->kind == SIM_DEFINE && answer == SIM_OK)
         c->world->is_defined[f->op->board] = true;
-    if (seq && f->op->kind !=
-                   SIM_SUBMIT) /* a change's event is no later; a duplicate's seq is the first's */
-        sim_judge_claim(j, f->op, answer, status, is_change ? f->lo : seq,
-                        is_archived(c->world->fields) ? hi : seq, text);
-    else
-        sim_judge_claim(j, f->op, answer, status, f->lo, hi, text);
+    sim_claim claim = {.op = f->op,
+                       .answer = answer,
+                       .status = status,
+                       .lo = f->lo,
+                       .hi = hi,
+                       .wall_ms = sim_node_wall_ms(c->node),
+                       .has_archive = c->node->has_archive};
+    if (!is_change && f->op->min_seq > claim.lo)
+        claim.lo = f->op->min_seq;
+    if (seq && f->op->kind != SIM_SUBMIT) { /* a duplicate's seq is that of the first */
+        claim.lo = is_change ? f->lo : seq; /* a change's event is no later */
+        claim.hi = is_archived(c->world->fields) ? hi : seq;
+    }
+    if (claim.lo > claim.hi)
+        sim_fail(&c->world->trace,
+                 "P6: client %u, answered %d at seq %llu, must not be before %llu", c->number,
+                 status, (unsigned long long)claim.hi, (unsigned long long)claim.lo);
+    sim_judge_claim(j, claim, text);
 }
 
 static bool has_model(const sim_op *op) {
-    return op->kind != SIM_SNAPSHOT && op->kind != SIM_REVOKE && op->kind != SIM_PROBE;
+    return op->kind < SIM_SNAPSHOT;
 }
 
 static void answered(sim_client *c, const sim_flight *f, sim_answer answer, int status,
@@ -152,6 +167,7 @@ static void answered(sim_client *c, const sim_flight *f, sim_answer answer, int 
         return;
     }
     if (answer == SIM_UNKNOWN) {
+        c->is_denied = c->world->taste.nodes > 1; /* another node may know */
         retry(c, op);
         return;
     }
@@ -221,11 +237,25 @@ static void stream_refused(sim_client *c, int status, const char *text) {
     }
 }
 
+/* The bytes of a snapshot, which are no text. */
+static void hear_download(sim_client *c, const head *h) {
+    sim_flight f = take_flight(c);
+    const char *seq = header(c->in.data, h->size, "Rung-Seq");
+    CHECK(seq != NULL);
+    sim_world_downloaded(c->world, strtoull(seq, NULL, 10), c->in.data + h->size, h->body);
+    sim_bytes_drop(&c->in, h->size + h->body);
+    answered(c, &f, SIM_OK, h->status, "a snapshot");
+}
+
 /* True: go on. */
 static bool hear_response(sim_client *c) {
     head h;
     if (!read_head(c, &h) || (!h.is_chunked && c->in.len < h.size + h.body))
         return false;
+    if (h.status == 200 && c->flight_count && c->flights[0].op->kind == SIM_DOWNLOAD) {
+        hear_download(c, &h);
+        return c->link != NULL;
+    }
     if (h.is_chunked) {
         CHECK(c->is_streaming);
         sim_bytes_drop(&c->in, h.size);
@@ -434,15 +464,26 @@ bool sim_client_ask(sim_client *c, sim_op *op) {
                                           : "commands",
              what, op->sent > 1 ? ", again" : "");
     sim_flight *f = &c->flights[c->flight_count++];
-    *f = (sim_flight){.op = op, .lo = c->node->applied, .replies_left = sim_op_replies(op)};
+    *f = (sim_flight){.op = op,
+                      .lo = op->is_latest ? sim_world_applied(c->world) : c->node->applied,
+                      .replies_left = sim_op_replies(op)};
     sim_world_sent(c->world, c, f);
     send_op(c, op);
     return true;
 }
 
+static uint32_t undefined_board(const sim_client *c) {
+    uint32_t board = 0;
+    while (board < SIM_BOARDS && c->world->is_defined[board])
+        board++;
+    return board;
+}
+
 static bool open_connection(sim_client *c) {
     char bytes[200];
     c->mode = (sim_mode)below(c, 3);
+    if (c->world->taste.nodes > 1 && undefined_board(c) < SIM_BOARDS && chance(c, 75))
+        c->mode = SIM_MODE_HTTP; /* nodes start slowly: boards first */
     if (c->world->keys[c->key].is_revoked_perhaps && chance(c, 70))
         c->key = 0;
     uint16_t port = c->mode == SIM_MODE_RESP ? SIM_RESP_PORT : SIM_HTTP_PORT;
@@ -451,7 +492,8 @@ static bool open_connection(sim_client *c) {
         return false;
     c->link = sim_net_connect(&c->node->wire, port, c);
     const char *key = sim_world_key(c->world, c);
-    sim_tell(&c->world->trace, "client %u connects: link %u, %s", c->number, c->link->number,
+    sim_tell(&c->world->trace, "client %u connects to node %u: link %u, %s", c->number,
+             c->node->number, c->link->number,
              c->mode == SIM_MODE_HTTP     ? "HTTP"
              : c->mode == SIM_MODE_STREAM ? "a stream"
                                           : "Redis");
@@ -514,10 +556,21 @@ static void want_hour(sim_client *c, sim_op *op) {
     rung_window_id_format(RUNG_WINDOW_HOUR, hour, op->window_id);
 }
 
+/* One's own writes; with several nodes also those of everybody, acknowledged by whichever node. */
+static void want_fresh(sim_client *c, sim_op *op) {
+    bool is_cluster = c->world->taste.nodes > 1;
+    op->is_latest = is_cluster && chance(c, 40);
+    if (!op->is_latest)
+        op->min_seq = is_cluster && chance(c, 60) ? c->world->seen
+                                                  : c->seen + (chance(c, 80) ? 0 : below(c, 4));
+}
+
 static void want_question(sim_client *c, sim_op *op) {
     static const sim_op_kind kinds[] = {SIM_TOP,    SIM_TOP,    SIM_TOP,
                                         SIM_PLAYER, SIM_PLAYER, SIM_FRIENDS};
     bool is_http = c->mode != SIM_MODE_RESP;
+    if (is_http && c->world->taste.nodes > 1 && chance(c, 70))
+        want_fresh(c, op);
     op->kind = kinds[below(c, is_http ? 6 : 5)];
     op->board = (uint8_t)below(c, is_http ? SIM_BOARDS : SIM_DECAY);
     if (op->board == SIM_DECAY) {
@@ -544,8 +597,8 @@ static void want_question(sim_client *c, sim_op *op) {
     if (c->world->taste.has_archive && chance(c, 60))
         op->window = op->board == 2 ? 0 : 1;
     op->style = (uint8_t)below(c, 4);
-    if (chance(c, 40))
-        op->min_seq = c->seen + (chance(c, 80) ? 0 : below(c, 4));
+    if (c->world->taste.nodes == 1 && chance(c, 40))
+        want_fresh(c, op);
     if (op->window == 1 && chance(c, c->world->taste.has_archive ? 70 : 25))
         want_hour(c, op);
 }
@@ -576,13 +629,6 @@ static void want_definition(sim_op *op, uint32_t board) {
     op->value = (int32_t)op->number;
 }
 
-static uint32_t undefined_board(const sim_client *c) {
-    uint32_t board = 0;
-    while (board < SIM_BOARDS && c->world->is_defined[board])
-        board++;
-    return board;
-}
-
 static void want_over_http(sim_client *c, sim_op *op) {
     uint32_t board = undefined_board(c), dice = below(c, 100);
     if (board < SIM_BOARDS && dice < 60)
@@ -594,7 +640,7 @@ static void want_over_http(sim_client *c, sim_op *op) {
     else if (dice < 92)
         want_moderation(c, op);
     else if (dice < 95)
-        op->kind = SIM_SNAPSHOT;
+        op->kind = c->world->taste.wipe && chance(c, 60) ? SIM_DOWNLOAD : SIM_SNAPSHOT;
     else if (dice < 97)
         want_definition(op, below(c, SIM_BOARDS));
     else if (!sim_world_want_revocation(c->world, op)) {

@@ -20,7 +20,7 @@ typedef enum sim_mode { SIM_MODE_HTTP, SIM_MODE_STREAM, SIM_MODE_RESP } sim_mode
 /* A request under way. */
 typedef struct sim_flight {
     sim_op *op;
-    uint64_t lo;           /* what the server had applied when it left */
+    uint64_t lo;           /* what the server had applied when it left; latest=true: any server */
     uint32_t replies_left; /* of the Redis protocol */
     uint32_t key_number;
     bool is_key_gone; /* the key had been revoked, and the revoker told so */
@@ -41,7 +41,7 @@ typedef struct sim_client {
     uint32_t ids;    /* made */
     uint32_t key;    /* which one it shows; may change when it connects */
     uint32_t unread; /* replies to come that answer no request: AUTH's */
-    bool is_denied;  /* on this connection: its key is good no longer */
+    bool is_denied;  /* on this connection: its key is good no longer, or its node cannot say */
     /* A stream. */
     bool is_streaming, is_stream_over /* nothing more is sent */, is_answering, is_in_body;
     size_t chunk_left;

@@ -65,6 +65,17 @@ void sim_judge_opened(sim_judge *j, uint64_t seq, rung_digest digest) {
         note_digest(j, seq, digest);
 }
 
+/* What a node applies is what the topic has there. */
+static void check_topic(const sim_judge *j, uint64_t seq, const uint8_t *bytes, size_t len) {
+    if (seq > j->topic->count)
+        sim_fail(j->trace, "seq %llu was applied, and the topic ends at %llu",
+                 (unsigned long long)seq, (unsigned long long)j->topic->count);
+    const sim_topic_record *r = &j->topic->records[seq - 1];
+    if (r->len != len || memcmp(r->bytes, bytes, len) != 0)
+        sim_fail(j->trace, "P3: a node applied another event at seq %llu than the topic has",
+                 (unsigned long long)seq);
+}
+
 static void note_event(sim_judge *j, uint64_t seq, const rung_event *event, rung_status status) {
     static uint8_t bytes[RUNG_EVENT_BYTES_MAX];
     size_t len;
@@ -72,6 +83,8 @@ static void note_event(sim_judge *j, uint64_t seq, const rung_event *event, rung
         sim_fail(j->trace, "seq %llu was applied after %llu", (unsigned long long)seq,
                  (unsigned long long)j->count);
     CHECK_OK(rung_event_encode(event, bytes, sizeof bytes, &len));
+    if (j->topic)
+        check_topic(j, seq, bytes, len);
     if (seq <= j->count) {
         const sim_record *r = &j->records[seq - 1];
         if (r->len != len || memcmp(r->bytes, bytes, len) != 0)
@@ -105,24 +118,16 @@ void sim_judge_applied(sim_judge *j, uint64_t first_seq, uint32_t count,
 }
 
 void sim_judge_forget(sim_judge *j, uint64_t seq) {
-    while (j->count > seq)
+    while (!j->topic && j->count > seq)
         free(j->records[--j->count].bytes);
 }
 
-void sim_judge_claim(sim_judge *j, sim_op *op, sim_answer answer, int status, uint64_t lo,
-                     uint64_t hi, const char *text) {
+void sim_judge_claim(sim_judge *j, sim_claim claim, const char *text) {
     GROW(j->claims, j->claim_count, j->claim_room);
-    char *copy = strdup(text);
-    CHECK(copy != NULL);
-    j->claims[j->claim_count++] = (sim_claim){.op = op,
-                                              .answer = answer,
-                                              .status = status,
-                                              .lo = lo,
-                                              .hi = hi,
-                                              .step = j->trace->step,
-                                              .wall_ms = *j->wall_ms,
-                                              .has_archive = j->has_archive,
-                                              .text = copy};
+    claim.step = j->trace->step;
+    claim.text = strdup(text);
+    CHECK(claim.text != NULL);
+    j->claims[j->claim_count++] = claim;
 }
 
 /* ---- the model at one sequence ---- */
@@ -142,6 +147,7 @@ typedef struct walk {
     sim_op *op; /* any op of that tag; NULL: the server's own event */
     model_answer answer;
     char reply[200];
+    bool is_copy; /* that the brokers have made: nobody is answered with it */
     bool is_used; /* a claim has it */
     char why[400];
 } walk;
@@ -243,12 +249,12 @@ static void apply_next(walk *w) {
     w->seq++;
     sim_event_tag(&e, tag);
     w->hash = sim_tag_hash(tag);
-    w->is_used = false;
+    w->is_used = w->is_copy = w->judge->topic && w->judge->topic->records[w->seq - 1].is_copy;
     w->op = tag[0] ? find_op(w, tag) : NULL;
     if (tag[0] && !w->op)
         sim_fail(w->judge->trace, "seq %llu is an event that nobody sent: %s",
                  (unsigned long long)w->seq, tag);
-    if (w->op)
+    if (w->op && !w->is_copy)
         w->op->found++;
     keep_windows(&e);
     if (is_of_keys(&e) || e.kind == RUNG_EVENT_IDS_SET)
@@ -681,9 +687,12 @@ static void fold_again(const sim_judge *j) {
     CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &state));
     for (uint64_t i = 0; i < j->count; i++) {
         const sim_record *r = &j->records[i];
+        int64_t before_ms = rung_state_time(state);
         CHECK_OK(rung_event_decode(rung_slice_of(r->bytes, r->len), &e, NULL));
         rung_status st = rung_state_apply(state, &e, NULL, NULL);
         rung_digest digest = rung_state_digest(state);
+        if (rung_state_time(state) < before_ms)
+            sim_fail(j->trace, "log time goes back at seq %llu", (unsigned long long)i + 1);
         if (st != r->status)
             sim_fail(j->trace, "P3: seq %llu was %s, and is %s when folded again",
                      (unsigned long long)i + 1, rung_status_name(r->status), rung_status_name(st));

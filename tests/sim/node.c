@@ -8,12 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICK_MS = 100, STOP_MS = 2000 };
+enum { TICK_MS = 100, STOP_MS = 2000, SHARED_SNAPSHOT_MS = 3600000 };
 
 /* ---- ports ---- */
 
+int64_t sim_node_wall_ms(const sim_node *n) {
+    return n->world->wall_ms + n->skew_ms;
+}
+
 static int64_t now_ms(void *ctx) {
-    return ((sim_node *)ctx)->world->wall_ms;
+    return sim_node_wall_ms(ctx);
 }
 
 static int64_t boot_ms(void *ctx) {
@@ -25,7 +29,7 @@ static int64_t monotonic_us(void *ctx) {
 }
 
 static bool boot_id(void *ctx, char out[RUNG_BOOT_ID_MAX]) {
-    snprintf(out, RUNG_BOOT_ID_MAX, "boot-%u", ((sim_node *)ctx)->world->boots);
+    snprintf(out, RUNG_BOOT_ID_MAX, "boot-%u", ((sim_node *)ctx)->boots);
     return true;
 }
 
@@ -199,6 +203,8 @@ static void access_answered(void *ctx, rung_status st, const rung_outcome *outco
 /* The log knows whether there are keys, as `rung serve` tells it. */
 static void note_access(sim_node *n) {
     bool has_keys = !rung_access_is_open(n->access);
+    if (!has_keys && n->world->taste.nodes > 1)
+        return; /* other nodes may have some */
     rung_event event = {.kind = RUNG_EVENT_ACCESS_SET, .access = {has_keys}};
     if (n->hub && !n->is_access_put && rung_state_has_keys(n->state) != has_keys)
         n->is_access_put = rung_hub_put(n->hub, &event, access_answered, n, NULL) == RUNG_OK;
@@ -230,6 +236,19 @@ static void leave_loop(sim_node *n) {
 
 /* ---- opening ---- */
 
+static rung_status open_topic(sim_node *n, rung_hub_config *hub) {
+    sim_topic_config config = {.alloc = hub->alloc,
+                               .proposals_max = hub->waiting_max + 1,
+                               .link = &n->link,
+                               .monotonic_us = &n->world->monotonic_us,
+                               .timeout_us = n->world->taste.timeout_us,
+                               .self = &n->log,
+                               .wake = hub->wake,
+                               .ctx = hub->ctx};
+    hub->snapshot_every_ms = SHARED_SNAPSHOT_MS;
+    return sim_topic_open(&n->world->topic, &config, &hub->log, &n->open_err);
+}
+
 static void open_folder(rung_work *work) {
     sim_node *n = work->ctx;
     const sim_taste *t = &n->world->taste;
@@ -251,7 +270,11 @@ static void open_folder(rung_work *work) {
                               .fatal = on_fatal,
                               .say = on_say,
                               .ctx = n};
-    n->open_status = rung_hub_open(&config, &n->opened, &n->open_err);
+    n->open_status = RUNG_OK;
+    if (t->nodes > 1)
+        n->open_status = open_topic(n, &config);
+    if (n->open_status == RUNG_OK)
+        n->open_status = rung_hub_open(&config, &n->opened, &n->open_err);
 }
 
 static void net_stopped(void *ctx) {
@@ -262,12 +285,11 @@ static void net_stopped(void *ctx) {
 static void add_readers(sim_node *n) {
     rung_archive *archive;
     rung_err err = {0};
-    n->world->judge.has_archive = false;
+    n->has_archive = false;
     if (!n->attach)
         return;
     rung_status st = rung_attach_reader(n->attach, &archive, &err);
-    n->world->judge.has_archive =
-        st == RUNG_OK; /* else closed windows are not found in this life */
+    n->has_archive = st == RUNG_OK; /* else closed windows are not found in this life */
     if (st != RUNG_OK)
         sim_tell(&n->world->trace, "the archive cannot be asked: %s", err.message);
     while (st == RUNG_OK &&
@@ -441,12 +463,14 @@ void sim_node_start(sim_node *n) {
     n->close_status = RUNG_OK;
     n->open_status = RUNG_OK;
     n->open_err = (rung_err){0};
+    n->link.has_failed = false;
     n->lives++;
     sim_process_start(&n->process, "loop", live, n);
 }
 
 void sim_node_kill(sim_node *n) {
     sim_process_kill(&n->process);
+    n->log = NULL;
     sim_sqlite_forget(&n->process);
     sim_judge_forget(&n->world->judge, n->applied);
     sim_net_server_died(&n->wire);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.h - one server of the simulation: the hub, the guard, the net, HTTP with its API and RESP, wired as `rung serve`
- * wires them, in a process whose loop, threads, clock, chance, files and snapshots are the simulator's.
+ * wires them, in a process whose loop, threads, clock, chance, files and snapshots are the simulator's. Of several
+ * nodes each has its own disk and clock, and they share a log (topic.h), as `rung serve --log kafka://` does it.
  *
  *     sim_node_start(n);                 // from nothing, or after it died; it recovers from its disk
  *     sim_process_step(&n->process, t);  // one of its tasks goes on
@@ -15,6 +16,7 @@
 #include "service/hub.h"
 #include "sim/net.h"
 #include "sim/task.h"
+#include "sim/topic.h"
 #include "support/memfs.h"
 
 #define SIM_FOLDER "data"
@@ -27,6 +29,14 @@ typedef struct sim_node {
     sim_world *world;
     uint32_t number;
     sim_net wire; /* its clients' */
+    /* Of the log that nodes share. */
+    sim_topic_link link;
+    rung_log *log;         /* NULL: not open, or the folder's own */
+    uint64_t paused_until; /* step; its process stands still until then */
+    int64_t skew_ms;       /* of its wall clock */
+    uint32_t boots;        /* of its machine */
+    bool has_archive;      /* closed windows can be asked for, in this life */
+    bool must_join;        /* the topic begins behind its snapshots */
     rung_memfs *fs;
     bool is_disk_bad;  /* it was made to fail or to fill up, and not healed since */
     uint64_t bad_life; /* the life of the server in which it was healed */
@@ -68,5 +78,6 @@ void sim_node_init(sim_node *n, sim_world *w);
 void sim_node_start(sim_node *n);
 void sim_node_stop(sim_node *n);
 void sim_node_kill(sim_node *n); /* tasks, memory, connections, open files: all gone */
+int64_t sim_node_wall_ms(const sim_node *n);
 
 #endif

@@ -245,7 +245,9 @@ static void put_question(text *t, const sim_op *op, char separator) {
         put(t, "%crank=%s", separator, styles[op->style - 1]);
         separator = '&';
     }
-    if (op->min_seq)
+    if (op->is_latest)
+        put(t, "%clatest=true", separator);
+    else if (op->min_seq)
         put(t, "%cmin_seq=%llu", separator, (unsigned long long)op->min_seq);
 }
 
@@ -293,6 +295,9 @@ static void put_path(text *t, const sim_op *op) {
         break;
     case SIM_SNAPSHOT:
         put(t, "POST /v1/snapshot");
+        break;
+    case SIM_DOWNLOAD:
+        put(t, "GET /v1/snapshot");
         break;
     case SIM_REVOKE:
         put(t, "DELETE /v1/keys/%s", op->id);

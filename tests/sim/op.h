@@ -44,6 +44,7 @@ typedef enum sim_op_kind {
     SIM_ZSCORE,
     SIM_ZCARD,
     SIM_SNAPSHOT,
+    SIM_DOWNLOAD, /* the newest snapshot, for a node that joins */
     SIM_REVOKE,
     SIM_PROBE, /* what must be refused, whatever the state */
 } sim_op_kind;
@@ -64,6 +65,7 @@ typedef struct sim_op {
     char id[24];                        /* of a submission; empty: none */
     char window_id[RUNG_WINDOW_ID_MAX]; /* of a question; empty: the current one */
     uint64_t min_seq;
+    bool is_latest; /* nothing older than what any node has acknowledged */
     uint32_t command_count;
     sim_command commands[SIM_COMMANDS_MAX];
     char tag[SIM_TAG_SIZE]; /* empty: it makes no event */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole server in one seeded, deterministic process: tests/sim/README.md says how, and what is checked.
  *
- * RUNG_SIM_SEED=n runs from that seed on, RUNG_SIM_SEEDS=k so many of them; RUNG_SIM_TRACE=1 tells the whole story. */
+ * RUNG_SIM_SEED=n runs from that seed on, RUNG_SIM_SEEDS=k so many of them; RUNG_SIM_TRACE=1 tells the whole story;
+ * RUNG_SIM_NODES=3 has three servers on one log. */
 /* ctest: timeout=300 */
+/* ctest: name=cluster timeout=300 env="RUNG_SIM_NODES=3" */
 #include "sim/world.h"
 #include "support/check.h"
 
@@ -22,7 +24,10 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
 
 static sim_report run(uint64_t seed) {
     sim_report report;
-    sim_run(&(sim_config){.seed = seed, .is_loud = getenv("RUNG_SIM_TRACE") != NULL}, &report);
+    sim_run(&(sim_config){.seed = seed,
+                          .nodes = (uint32_t)setting("RUNG_SIM_NODES", 1),
+                          .is_loud = getenv("RUNG_SIM_TRACE") != NULL},
+            &report);
     return report;
 }
 
@@ -38,7 +43,16 @@ static sim_report run(uint64_t seed) {
     X(snapshots, "snapshots")                                                                      \
     X(cuts, "cut connections")                                                                     \
     X(flips, "flipped bits")                                                                       \
-    X(refusals, "of them refused")
+    X(refusals, "of them refused")                                                                 \
+    X(partitions, "links to the brokers cut")                                                      \
+    X(standstills, "standstills of the brokers")                                                   \
+    X(pauses, "paused nodes")                                                                      \
+    X(unknown, "unknown outcomes told")                                                            \
+    X(late, "late records")                                                                        \
+    X(copies, "records stored twice")                                                              \
+    X(wipes, "emptied folders")                                                                    \
+    X(joins, "of them with a peer's snapshot")                                                     \
+    X(gaps, "refused for a gap")
 
 static void add(sim_report *sum, const sim_report *r) {
 #define ADD(name, text) sum->name += r->name;

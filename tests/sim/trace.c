@@ -7,13 +7,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void sim_trace_init(sim_trace *t, uint64_t seed, bool is_loud) {
-    *t = (sim_trace){.seed = seed, .hash = UINT64_C(14695981039346656037), .is_loud = is_loud};
+void sim_trace_init(sim_trace *t, uint64_t seed, uint32_t nodes, bool is_loud) {
+    *t = (sim_trace){
+        .seed = seed, .nodes = nodes, .hash = UINT64_C(14695981039346656037), .is_loud = is_loud};
 }
 
 void sim_tell(sim_trace *t, const char *format, ...) {
     char *line = t->last[t->count++ % SIM_TRACE_KEPT];
     int head = snprintf(line, SIM_TRACE_LINE, "%5" PRIu64 "  ", t->step);
+    if (t->nodes > 1)
+        head += snprintf(line + head, (size_t)(SIM_TRACE_LINE - head), "[%u] ", t->node);
     va_list args;
     va_start(args, format);
     vsnprintf(line + head, (size_t)(SIM_TRACE_LINE - head), format, args);
@@ -42,7 +45,8 @@ void sim_fail(const sim_trace *t, const char *format, ...) {
     print_last(t);
     fprintf(stderr,
             "seed %" PRIu64 ": %s\nsee it again: RUNG_SIM_SEED=%" PRIu64
-            " RUNG_SIM_TRACE=1 build/dev/tests/test_sim_world one_seed --no-fork\n",
-            t->seed, why, t->seed);
+            " RUNG_SIM_NODES=%u RUNG_SIM_TRACE=1 build/dev/tests/test_sim_world one_seed "
+            "--no-fork\n",
+            t->seed, why, t->seed, t->nodes);
     test_fail("sim", (int)t->step, "seed %" PRIu64 ": %s", t->seed, why);
 }

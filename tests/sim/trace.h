@@ -13,11 +13,13 @@ enum { SIM_TRACE_KEPT = 48, SIM_TRACE_LINE = 220 };
 
 typedef struct sim_trace {
     uint64_t seed, hash, count, step;
+    uint32_t nodes; /* of the run; with several a line says which one the step is about: */
+    uint32_t node;
     bool is_loud;
     char last[SIM_TRACE_KEPT][SIM_TRACE_LINE];
 } sim_trace;
 
-void sim_trace_init(sim_trace *t, uint64_t seed, bool is_loud);
+void sim_trace_init(sim_trace *t, uint64_t seed, uint32_t nodes, bool is_loud);
 __attribute__((format(printf, 2, 3))) void sim_tell(sim_trace *t, const char *format, ...);
 
 /* The run has broken a promise: say which, with the last lines, the seed and how to see it again. */

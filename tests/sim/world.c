@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "guard/keys_file.h"
+#include "sim/cluster.h"
 #include "sim/sqlite.h"
 #include "support/check.h"
 
@@ -16,6 +17,11 @@ static uint32_t below(sim_world *w, uint32_t n) {
 
 static bool chance(sim_world *w, uint32_t per_mille) {
     return below(w, 1000) < per_mille;
+}
+
+/* The same, for what only some runs have: the others do not throw the dice. */
+static bool chance_of(sim_world *w, uint32_t per_mille) {
+    return per_mille && chance(w, per_mille);
 }
 
 /* ---- what clients ask of it ---- */
@@ -46,11 +52,37 @@ static void check_key(sim_world *w, const sim_client *c, const sim_flight *f, si
         w->keys[i].is_revoked |= strcmp(w->keys[i].id, f->op->id) == 0;
 }
 
+/* The log may be the reason only where it had trouble. */
+static void check_reason(sim_world *w, const sim_client *c, sim_answer answer, const char *text) {
+    bool is_of_log = strstr(text, "\"log_unavailable\"") || strstr(text, "\"outcome_unknown\"") ||
+                     strncmp(text, "-MISCONF", 8) == 0;
+    w->report.unknown += is_of_log && answer == SIM_UNKNOWN;
+    if (is_of_log && w->taste.nodes > 1 && w->taste.is_calm)
+        sim_fail(&w->trace, "client %u: the log is no reason, it had no trouble: %.200s", c->number,
+                 text);
+}
+
 void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
                         int status, const char *text) {
-    (void)status, (void)text;
+    (void)status;
     w->report.answers++;
     check_key(w, c, f, answer);
+    check_reason(w, c, answer, text);
+}
+
+uint64_t sim_world_applied(const sim_world *w) {
+    uint64_t seq = 0;
+    for (uint32_t i = 0; i < w->taste.nodes; i++)
+        seq = w->nodes[i].applied > seq ? w->nodes[i].applied : seq;
+    return seq;
+}
+
+void sim_world_downloaded(sim_world *w, uint64_t seq, const char *bytes, size_t len) {
+    if (seq < w->snapshot_seq)
+        return;
+    w->snapshot_seq = seq;
+    w->snapshot.len = 0;
+    sim_bytes_add(&w->snapshot, bytes, len);
 }
 
 bool sim_world_want_revocation(sim_world *w, sim_op *op) {
@@ -119,7 +151,7 @@ static void lose_power(sim_world *w) {
     free(w->node->fs);
     w->node->fs = after;
     attach_disk(w);
-    w->boots++;
+    w->node->boots++;
 }
 
 static void heal_disk(sim_world *w) {
@@ -246,6 +278,8 @@ static void kill_node(sim_world *w, bool with_power) {
 }
 
 static void start_node(sim_world *w) {
+    if (w->node->must_join || (w->topic.count && chance_of(w, w->taste.wipe)))
+        sim_cluster_wipe(w);
     sim_tell(&w->trace, "the server starts, life %llu", (unsigned long long)w->node->lives + 1);
     sim_node_start(w->node);
 }
@@ -253,6 +287,7 @@ static void start_node(sim_world *w) {
 static void start_nodes(sim_world *w) {
     for (uint32_t i = 0; i < w->taste.nodes; i++) {
         w->node = &w->nodes[i];
+        w->trace.node = i;
         start_node(w);
     }
 }
@@ -260,7 +295,7 @@ static void start_nodes(sim_world *w) {
 /* A folder that does not open is a failure, unless the disk was made to fail. */
 static void check_opening(sim_world *w) {
     if (w->node->open_status >= 0 || w->node->is_disk_bad || w->node->bad_life == w->node->lives ||
-        is_refusal_due(w))
+        w->node->link.has_failed || is_refusal_due(w) || sim_cluster_is_gap_told(w))
         return;
     sim_fail(&w->trace, "P1: the folder does not open: %s", w->node->open_err.message);
 }
@@ -290,6 +325,8 @@ static void look_after_node(sim_world *w) {
 static bool step_node(sim_world *w) {
     sim_task *ready[SIM_TASKS_MAX];
     sim_stage before = w->node->stage;
+    if (sim_node_is_paused(w->node))
+        return false;
     uint32_t count = sim_process_ready(&w->node->process, ready);
     if (!count)
         return false;
@@ -310,6 +347,8 @@ static void pass_time(sim_world *w, int64_t us) {
 static void pass_some_time(sim_world *w) {
     uint32_t dice = below(w, 100);
     bool has_archive = w->taste.has_archive; /* then hours pass, and windows close */
+    if (w->taste.is_calm && dice >= 94)
+        return; /* nothing waits too long */
     pass_time(w, dice < 70                        ? below(w, 20000)
                  : dice < (has_archive ? 94 : 97) ? below(w, 400000)
                                                   : below(w, has_archive ? 1200000000 : 20000000));
@@ -318,7 +357,7 @@ static void pass_some_time(sim_world *w) {
 static void jump(sim_world *w) {
     int64_t ms = (int64_t)below(w, 7200000) - 3600000;
     sim_tell(&w->trace, "the wall clock jumps by %lld ms", (long long)ms);
-    w->wall_ms += ms;
+    *(w->taste.nodes > 1 ? &w->node->skew_ms : &w->wall_ms) += ms;
     w->judge.has_jumps = true;
 }
 
@@ -392,11 +431,20 @@ static void trouble(sim_world *w) {
     }
 }
 
+static void choose_node(sim_world *w) {
+    w->node = sim_world_some_node(w);
+    w->trace.node = w->node->number;
+}
+
 static void step(sim_world *w) {
     uint32_t dice = below(w, 100);
     w->trace.step++;
-    w->node = sim_world_some_node(w);
+    choose_node(w);
     trouble(w);
+    if (w->taste.nodes > 1) {
+        sim_cluster_trouble(w);
+        sim_cluster_step(w);
+    }
     if (w->node->stage == SIM_DOWN && chance(w, 200))
         start_node(w);
     if (dice < 18)
@@ -432,8 +480,9 @@ static bool is_every_node(sim_world *w, sim_stage stage) {
 /* What can happen does, at any node; if nothing can, time passes. */
 static void move_on(sim_world *w) {
     w->trace.step++;
-    w->node = sim_world_some_node(w);
-    bool is_moving = chance(w, 500) ? step_node(w) | deliver(w) : deliver(w) | step_node(w);
+    choose_node(w);
+    bool is_moving = w->taste.nodes > 1 && sim_cluster_step(w);
+    is_moving |= chance(w, 500) ? step_node(w) | deliver(w) : deliver(w) | step_node(w);
     if (!is_moving || chance(w, 100))
         pass_time(w, 20000 / w->taste.nodes);
     sim_net_sweep(&w->node->wire);
@@ -442,6 +491,7 @@ static void move_on(sim_world *w) {
 static void heal_disks(sim_world *w) {
     for (uint32_t i = 0; i < w->taste.nodes; i++) {
         w->node = &w->nodes[i];
+        w->trace.node = i;
         heal_disk(w);
         if (w->node->stage == SIM_DOWN)
             mend(w);
@@ -451,9 +501,12 @@ static void heal_disks(sim_world *w) {
 /* No more trouble, until all requests are answered. */
 static void settle(sim_world *w) {
     heal_disks(w);
+    if (w->taste.nodes > 1)
+        sim_cluster_heal(w);
     sim_tell(&w->trace, "no more trouble");
     for (uint32_t i = 0; i < PATIENCE * w->taste.nodes; i++) {
-        if (is_every_node(w, SIM_SERVING) && !settle_clients(w))
+        if (is_every_node(w, SIM_SERVING) && !settle_clients(w) &&
+            (w->taste.nodes == 1 || sim_cluster_is_even(w)))
             return;
         move_on(w);
         if (w->node->stage == SIM_DOWN)
@@ -505,8 +558,9 @@ static void ask_everything(sim_world *w) {
 static void check_windows(sim_world *w) {
     int64_t until_us = w->monotonic_us + 2000000;
     for (uint32_t i = 0; i < PATIENCE && w->monotonic_us < until_us; i++) {
-        w->node = sim_world_some_node(w);
-        if (!step_node(w))
+        choose_node(w);
+        bool is_moving = w->taste.nodes > 1 && sim_cluster_step(w);
+        if (!step_node(w) && !is_moving)
             pass_time(w, 20000);
     }
     for (uint32_t i = 0; i < w->taste.nodes; i++) {
@@ -570,6 +624,8 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->id_keep_ms = chance(w, 200) ? 1000 + below(w, 60000) : 86400000;
     t->memory_max = chance(w, 150) ? MEMORY_LEAST + below(w, MEMORY_LEAST) : 0;
     t->snapshot_every = chance(w, 500) ? 2000 + below(w, 6000) : UINT64_MAX;
+    if (t->nodes > 1)
+        sim_cluster_choose(w);
 }
 
 static void begin_node(sim_world *w, uint32_t number, uint64_t seed) {
@@ -589,7 +645,7 @@ static void begin_node(sim_world *w, uint32_t number, uint64_t seed) {
 }
 
 static void begin(sim_world *w, const sim_config *config) {
-    sim_trace_init(&w->trace, config->seed, config->is_loud);
+    sim_trace_init(&w->trace, config->seed, config->nodes ? config->nodes : 1, config->is_loud);
     rung_rng_seed(&w->rng, config->seed);
     choose_taste(w, config);
     w->monotonic_us = 5000000;
@@ -597,13 +653,14 @@ static void begin(sim_world *w, const sim_config *config) {
     w->fields = malloc(sizeof *w->fields);
     CHECK(w->fields);
     sim_judge_init(&w->judge, &w->trace);
-    w->judge.wall_ms = &w->wall_ms;
     w->judge.id_capacity = w->taste.id_capacity;
     w->judge.id_keep_ms = w->taste.id_keep_ms;
     for (uint32_t i = 0; i < w->taste.nodes; i++)
         begin_node(w, i, config->seed);
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_init(&w->clients[i], w, i);
+    if (w->taste.nodes > 1)
+        sim_cluster_begin(w);
     sim_tell(&w->trace,
              "%u clients, %u steps; per mille: crash %u, kill %u, fail %u, fill %u, "
              "cut %u, jump %u; pause %u %%; %u may wait; %s, %s",
@@ -623,14 +680,25 @@ static void end(sim_world *w) {
         rung_memfs_deinit(n->fs);
         free(n->fs);
     }
+    if (w->taste.nodes > 1)
+        sim_cluster_deinit(w);
     sim_judge_deinit(&w->judge);
     free(w->fields);
+}
+
+/* All nodes have everything: they must have the same. */
+static void compare_nodes(sim_world *w) {
+    if (w->taste.nodes == 1)
+        return;
+    settle(w);
+    sim_cluster_compare(w);
 }
 
 /* What was closed well opens again as it was, also without the events behind a snapshot. */
 static void open_again(sim_world *w) {
     start_nodes(w);
     settle(w);
+    compare_nodes(w);
     stop_nodes(w);
 }
 
@@ -644,12 +712,15 @@ void sim_run(const sim_config *config, sim_report *report) {
     settle(w);
     ask_everything(w);
     check_windows(w);
+    compare_nodes(w);
     stop_nodes(w);
     open_again(w);
     sim_judge_sum_up(&w->judge);
     w->report.hash = w->trace.hash;
     w->report.steps = w->trace.step;
     w->report.events = w->judge.count;
+    w->report.late = w->topic.lates;
+    w->report.copies = w->topic.copies;
     *report = w->report;
     end(w);
     free(w);

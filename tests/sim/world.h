@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h - one run of the simulation: a server, its disk, its clients, the network between them, and time.
+/* world.h - one run of the simulation: a server, its disk, its clients, the network between them, and time. Or three
+ * servers, each with its disk and clock, and the log that they share (cluster.h).
  *
  *     sim_report report;
  *     sim_run(&(sim_config){.seed = 7}, &report);      // checked to the end, or test_fail()
@@ -34,6 +35,8 @@ typedef struct sim_report {
     uint64_t hash; /* of the whole story */
     uint64_t steps, events, answers, closed, crashes, kills, faults, snapshots, cuts, flips,
         refusals; /* of a damaged folder */
+    /* Of several nodes. */
+    uint64_t partitions, standstills, pauses, unknown, late, copies, wipes, joins, gaps;
 } sim_report;
 
 void sim_run(const sim_config *config, sim_report *report);
@@ -43,7 +46,12 @@ typedef struct sim_taste {
     uint32_t nodes, clients, steps;
     uint32_t crash, kill, fail, fill, cut, jump, stop, rot;
     uint32_t crash_opening; /* in its place while the server recovers */
-    uint32_t pause;         /* percent of file calls at which a task is put aside */
+    /* Of several nodes. */
+    bool is_calm;                                          /* the shared log has no trouble */
+    uint32_t cut_off, standstill, stop_node, wipe, expire; /* in parts of a thousand steps */
+    uint32_t lose, copy, lag;                              /* in parts of a thousand requests */
+    int64_t timeout_us;                                    /* of the shared log */
+    uint32_t pause; /* percent of file calls at which a task is put aside */
     bool has_keys, has_archive, has_meta;
     uint32_t waiting_max;
     uint64_t segment_size, snapshot_every, memory_max;
@@ -62,9 +70,12 @@ struct sim_world {
     rung_rng rng;
     sim_taste taste;
     int64_t wall_ms, monotonic_us;
-    uint32_t boots; /* of the machine */
     sim_node nodes[SIM_NODES_MAX];
     sim_node *node; /* what this step is about */
+    sim_topic topic;
+    uint64_t seen;      /* the highest sequence that any client has heard of */
+    sim_bytes snapshot; /* the newest one that a client has downloaded */
+    uint64_t snapshot_seq;
     sim_client clients[SIM_CLIENTS_MAX];
     sim_judge judge;
     sim_report report;
@@ -80,6 +91,8 @@ const char *sim_world_key(const sim_world *w, const sim_client *c); /* its API k
 void sim_world_sent(sim_world *w, sim_client *c, sim_flight *f);
 void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
                         int status, const char *text);
+uint64_t sim_world_applied(const sim_world *w); /* by the node that is furthest */
+void sim_world_downloaded(sim_world *w, uint64_t seq, const char *bytes, size_t len);
 /* Make it a revocation, if there is a key to revoke. */
 bool sim_world_want_revocation(sim_world *w, sim_op *op);
 
