@@ -205,6 +205,7 @@ class Replicated(KafkaTest):
             first = until(age, "an age")
             until(lambda: age() > first, "a higher age")
             self.check(server.get("/readyz?writes=true"), 503, "log_unavailable")
+            self.check(server.get("/v1/boards/race/top?latest=true"), 503, "log_unavailable")
             ready = self.check(server.get("/readyz"), 200).json
             self.assertIn("log_unavailable", ready["warnings"])
             self.assertGreaterEqual(ready["log"]["silent_ms"], 1000 * first)

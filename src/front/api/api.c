@@ -276,10 +276,13 @@ static void wait_for(rung_call *c, uint64_t seq) {
         rung_hub_wait_for_end(api->service.hub, &c->waiter);
 }
 
-/* Call the handler, now or when the state has reached min_seq, or the end of the log. */
+/* Call the handler, now or when the state has reached min_seq, or the end of the log. Nobody knows that end while no
+ * broker answers. */
 static void go(rung_call *c) {
     const rung_arg *min_seq = rung__call_find(c, "min_seq"), *latest = rung__call_find(c, "latest");
-    if (latest && latest->number)
+    if (latest && latest->number && rung_hub_silent_ms(c->api->service.hub) > 0)
+        rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE, NULL, "no broker answers");
+    else if (latest && latest->number)
         wait_for(c, 0);
     else if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
         wait_for(c, (uint64_t)min_seq->number);

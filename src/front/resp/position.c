@@ -131,6 +131,10 @@ void rung__resp_answer_rung_waitseq(rung__resp_call *call) {
 
 /* RUNG.LATEST */
 void rung__resp_answer_rung_latest(rung__resp_call *call) {
+    if (rung_hub_silent_ms(call->r->hub) > 0) {
+        rung__resp_error(call, "LOGDOWN no broker answers");
+        return;
+    }
     rung__resp_position *p = begin(call);
     if (p)
         rung_hub_wait_for_end(call->r->hub, &p->waiter);
