@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung status of a server, from /readyz and /metrics; and of its peers, from the /readyz of each. */
+/* rung status of a server, from /readyz and /metrics; of the servers that it has heard of in a shared log, from
+ * /v1/nodes; and of its peers, from the /readyz of each. */
 #define _GNU_SOURCE
 #include "cli/ask.h"
 
@@ -133,18 +134,14 @@ static void print_json_row(const server_row *row) {
                (long long)row->silent_ms);
 }
 
-static void print_json(const server_row *rows, size_t count, rung_slice metrics) {
-    putchar('{');
-    print_json_row(&rows[0]);
-    print_json_numbers(metrics);
-    if (count > 1)
-        fputs(",\"servers\":[", stdout);
-    for (size_t i = 0; count > 1 && i < count; i++) {
+static void print_json_servers(const server_row *rows, size_t count) {
+    fputs(",\"servers\":[", stdout);
+    for (size_t i = 0; i < count; i++) {
         fputs(i ? ",{" : "{", stdout);
         print_json_row(&rows[i]);
         putchar('}');
     }
-    puts(count > 1 ? "]}" : "}");
+    putchar(']');
 }
 
 static void print_ready(const server_row *row) {
@@ -210,6 +207,73 @@ static const server_row *find_different(const server_row *rows, size_t count,
             }
     return NULL;
 }
+
+/* ---- servers heard of in the log ---- */
+
+static void add_node(rung_table *t, rung_slice node) {
+    char text[300], heard[40];
+    rung_answer_member(node, "state", text, sizeof text);
+    bool is_good = strcmp(text, "present") == 0 && !rung_answer_is_true(node, "disagrees");
+    rung_table_word(t, RUNG_COLOR_PLAIN,
+                    rung_slice_str(rung_answer_member(node, "address", heard, sizeof heard)));
+    rung_table_cell(t, is_good ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD, "%s%s", text,
+                    rung_answer_is_true(node, "disagrees") ? ", disagrees" : "");
+    rung_table_word(t, RUNG_COLOR_PLAIN,
+                    rung_slice_str(rung_answer_member(node, "version", text, sizeof text)));
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    rung_count_text((uint64_t)rung_answer_number(node, "seq", 0), text));
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    rung_count_text((uint64_t)rung_answer_number(node, "digest.seq", 0), text));
+    rung_table_word(t, RUNG_COLOR_DIM,
+                    rung_slice_str(rung_answer_member(node, "digest.digest", text, sizeof text)));
+    rung_table_word(t, RUNG_COLOR_DIM,
+                    rung_slice_str(rung_answer_member(node, "heard_at", heard, sizeof heard)));
+    if (rung_answer_is_true(node, "self"))
+        rung_table_mark(t);
+}
+
+/* A server that is not ready does not say whether it shares its log. */
+static bool knows_nodes(const server_row *row) {
+    return row->has_log || !row->is_ready;
+}
+
+/* The array of /v1/nodes; empty: the server does not share its log, or does not tell. */
+static rung_slice ask_nodes(rung_client *client) {
+    rung_path path = {0};
+    rung_reply reply = {0};
+    rung_slice nodes = {"", 0};
+    rung_path_add(&path, "/v1/nodes");
+    if (rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, NULL) == RUNG_OK &&
+        reply.status == 200)
+        rung_answer_find(rung_reply_body(&reply), "nodes", &nodes);
+    return nodes;
+}
+
+static void print_nodes(rung_slice nodes) {
+    static const rung_table_column columns[] = {
+        {"node", false},     {"state", false},  {"version", false}, {"sequence", true},
+        {"digest at", true}, {"digest", false}, {"heard", false}};
+    rung_answer_items it;
+    rung_slice node;
+    rung_table *t = rung_table_begin(7, columns);
+    for (rung_answer_begin(&it, nodes); rung_answer_next(&it, &node);)
+        add_node(t, node);
+    putchar('\n');
+    rung_table_print(t, stdout);
+}
+
+static bool has_bad_node(rung_slice nodes) {
+    char state[32];
+    rung_answer_items it;
+    rung_slice node;
+    for (rung_answer_begin(&it, nodes); nodes.len && rung_answer_next(&it, &node);)
+        if (rung_answer_is_true(node, "disagrees") ||
+            strcmp(rung_answer_member(node, "state", state, sizeof state), "diverged") == 0)
+            return true;
+    return false;
+}
+
+/* ---- the verdict ---- */
 
 static int judge(const server_row *rows, size_t count, bool is_json) {
     const server_row *other, *one = find_different(rows, count, &other);
@@ -281,30 +345,49 @@ static rung_slice ask_metrics(rung_client *client) {
     return (rung_slice){"", 0};
 }
 
+/* Each request replaces the answer to the one before. Returns whether a node heard of in the log is wrong. */
+static bool print_text(rung_client *client, const server_row *rows, size_t count) {
+    print_ready(&rows[0]);
+    rung_slice metrics = ask_metrics(client);
+    if (metrics.len)
+        print_numbers(metrics);
+    rung_slice nodes = knows_nodes(&rows[0]) ? ask_nodes(client) : (rung_slice){"", 0};
+    if (nodes.len)
+        print_nodes(nodes);
+    if (count > 1)
+        print_servers(rows, count);
+    return has_bad_node(nodes);
+}
+
+static bool print_json(rung_client *client, const server_row *rows, size_t count) {
+    putchar('{');
+    print_json_row(&rows[0]);
+    print_json_numbers(ask_metrics(client));
+    rung_slice nodes = knows_nodes(&rows[0]) ? ask_nodes(client) : (rung_slice){"", 0};
+    if (nodes.len)
+        printf(",\"nodes\":%.*s", (int)nodes.len, nodes.ptr);
+    if (count > 1)
+        print_json_servers(rows, count);
+    puts("}");
+    return has_bad_node(nodes);
+}
+
 int rung_server_status(const rung_command *self, const rung_ask_args *args, const char *peers,
                        bool is_quiet) {
     static server_row rows[SERVERS_MAX]; /* static: it is large */
     rung_client *client;
+    size_t count = 1;
+    bool is_bad = false;
     int code = rung_ask_open(self, args, &client);
     if (code)
         return code;
-    size_t count = 1;
     code = ask_status(self, client, &rows[0]);
     if (code == RUNG_EXIT_OK && !is_quiet) {
-        rung_slice metrics = ask_metrics(client);
         count = peers ? ask_peers(args, peers, rows) : 1;
-        if (args->json) {
-            print_json(rows, count, metrics);
-        } else {
-            print_ready(&rows[0]);
-            if (metrics.len)
-                print_numbers(metrics);
-            if (count > 1)
-                print_servers(rows, count);
-        }
+        is_bad = (args->json ? print_json : print_text)(client, rows, count);
     }
     if (code == RUNG_EXIT_OK)
         code = judge(rows, count, args->json || is_quiet);
     rung_client_destroy(client);
-    return code;
+    return code == RUNG_EXIT_OK && is_bad ? RUNG_EXIT_PROBLEM : code;
 }

@@ -107,6 +107,22 @@ class Several(ServerTest):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, rf"(?m)^  {urls[1]}  \"?not reached")
 
+    def test_status_lists_who_was_heard_in_the_log(self):
+        a, b = self.nodes(2, "--log-heartbeat", "1s")
+        addresses = {"%s:%d" % s.http for s in (a, b)}
+        url = "http://%s:%d" % a.http
+
+        def heard():
+            nodes = json.loads(rung("status", "--url", url, "--json").stdout)["nodes"]
+            return nodes if {n["address"] for n in nodes if n["state"] == "present"} == addresses else None
+        self.assertTrue(until(heard, "both")[0]["self"])
+        run = rung("status", "--url", url)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        for address in addresses:
+            self.assertRegex(run.stdout, rf"(?m)^  {address} +present +\S+ +\d+ +\d+ +[0-9a-f]{{32}} ")
+        b.stop()
+        until(lambda: re.search(r"(?m)^  \S+ +left ", rung("status", "--url", url).stdout), "it has left")
+
     def test_status_finds_different_states(self):
         """Two servers that never shared a log, at the same sequence."""
         servers = [self.serve(), self.serve()]
