@@ -7,9 +7,8 @@
 #include "support/c11_threads.h"
 #include "support/check.h"
 #include "support/log_contract.h"
+#include "support/mock_kafka.h"
 
-#include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PRODUCE = 0, FETCH = 1 }; /* of the protocol */
-
 typedef struct kit {
-    rd_kafka_t *rk;
-    rd_kafka_mock_cluster_t *mock;
+    mock_kafka kafka;
     rung_kafka_config config;
     atomic_uint wakes, fatals;
     rung_err fatal;
@@ -53,35 +49,16 @@ static void kit_init_real(kit *t, const char *brokers) {
 }
 
 static void kit_init(kit *t) {
-    char text[256];
     *t = (kit){0};
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    CHECK_EQ_I64(rd_kafka_conf_set(conf, "log_level", "3", text, sizeof text), RD_KAFKA_CONF_OK);
-    t->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    CHECK(t->rk);
-    t->mock = rd_kafka_mock_cluster_new(t->rk, 1);
-    CHECK(t->mock);
-    CHECK_EQ_I64(rd_kafka_mock_topic_create(t->mock, "rung", 1, 1), 0);
-    /* A mock broker answers a fetch late, not when there is something new. */
-    static const rung_kafka_option options[] = {{"fetch.wait.max.ms", "10"}};
-    t->config = (rung_kafka_config){.alloc = rung_alloc_heap(),
-                                    .brokers = rd_kafka_mock_cluster_bootstraps(t->mock),
-                                    .topic = "rung",
-                                    .options = options,
-                                    .option_count = 1,
-                                    .is_unchecked = true, /* mock brokers do not tell settings */
-                                    .timeout_ms = 5000,
-                                    .proposals_max = 500,
-                                    .wake = on_wake,
-                                    .fatal = on_fatal,
-                                    .ctx = t};
+    mock_kafka_init(&t->kafka);
+    t->config = mock_kafka_config(&t->kafka);
+    t->config.wake = on_wake;
+    t->config.fatal = on_fatal;
+    t->config.ctx = t;
 }
 
 static void kit_deinit(kit *t) {
-    if (!t->mock)
-        return;
-    rd_kafka_mock_cluster_destroy(t->mock);
-    rd_kafka_destroy(t->rk);
+    mock_kafka_deinit(&t->kafka);
 }
 
 static rung_log *kit_open(void *ctx) {
@@ -168,7 +145,8 @@ TEST(what_the_broker_refuses_is_rejected) {
     rung_log_delivery got;
     kit_init(&t);
     rung_log *log = kit_open(&t);
-    rd_kafka_mock_push_request_errors(t.mock, PRODUCE, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
     propose(log, "refused", 5);
     CHECK_OK(next(log, &got, NULL));
     CHECK_EQ_U64(got.outcome, RUNG_LOG_REJECTED);
@@ -190,9 +168,10 @@ TEST(errors_that_pass_are_retried) {
     kit_init(&t);
     rung_log *log = kit_open(&t);
     rd_kafka_mock_push_request_errors(
-        t.mock, PRODUCE, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+        t.kafka.mock, MOCK_KAFKA_PRODUCE, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
         RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT);
-    rd_kafka_mock_push_request_errors(t.mock, FETCH, 2, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+    rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_FETCH, 2,
+                                      RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
                                       RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
     for (uint64_t seen = 0; seen < 2;
          seen++) { /* one at a time: a mock broker does not keep the order */
@@ -214,7 +193,8 @@ TEST(records_out_of_order_are_not_ours) {
     uint64_t outcomes[2] = {99, 99}, foreign = 0, seq = 1;
     kit_init(&t);
     rung_log *log = kit_open(&t);
-    rd_kafka_mock_push_request_errors(t.mock, PRODUCE, 1, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS);
+    rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS);
     propose(log, "first", 0);
     nanosleep(&(struct timespec){.tv_nsec = 20000000},
               NULL); /* so that it has a batch of its own */
@@ -242,7 +222,7 @@ TEST(a_producer_that_gives_up_is_replaced) {
     kit_init(&t);
     rung_log *log = kit_open(&t);
     for (uint64_t round = 0; round < 3; round++) {
-        rd_kafka_mock_push_request_errors(t.mock, PRODUCE, 1,
+        rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_PRODUCE, 1,
                                           RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
         propose(log, "lost", 10 * round);
         CHECK_OK(next(log, &got, NULL));
@@ -267,7 +247,7 @@ TEST(a_broker_goes_and_comes_back) {
     rung_log *log = kit_open(&t);
     propose(log, "before", 0);
     CHECK_OK(next(log, &got, NULL));
-    rd_kafka_mock_broker_set_down(t.mock, 1);
+    rd_kafka_mock_broker_set_down(t.kafka.mock, 1);
     for (uint64_t tag = 1; tag <= 10; tag++)
         propose(log, "during", tag);
     for (uint64_t tag = 1; tag <= 10; tag += got.count) {
@@ -283,7 +263,7 @@ TEST(a_broker_goes_and_comes_back) {
     while ((st = rung_log_end(log, &ticket, &end, NULL)) == RUNG_PARTIAL)
         pause_shortly();
     CHECK_STATUS(st, RUNG_EIO);
-    rd_kafka_mock_broker_set_up(t.mock, 1);
+    rd_kafka_mock_broker_set_up(t.kafka.mock, 1);
     uint64_t tag = 11;
     do {
         propose(log, "after", tag);
@@ -379,8 +359,8 @@ TEST(another_topic_is_another_log) {
     kit t;
     rung_log *one, *two;
     kit_init(&t);
-    CHECK_EQ_I64(rd_kafka_mock_topic_create(t.mock, "other", 1, 1), 0);
-    CHECK_EQ_I64(rd_kafka_mock_topic_create(t.mock, "wide", 2, 1), 0);
+    CHECK_EQ_I64(rd_kafka_mock_topic_create(t.kafka.mock, "other", 1, 1), 0);
+    CHECK_EQ_I64(rd_kafka_mock_topic_create(t.kafka.mock, "wide", 2, 1), 0);
     one = kit_open(&t);
     t.config.topic = "other";
     two = kit_open(&t);
