@@ -8,12 +8,12 @@
         client = brokers.client()                         # client.py: topics and records, through librdkafka
         client.create_topic("scores", configs={"retention.ms": "3600000"})
         client.produce("scores", b"value", key=b"key")
+    Brokers(3, places=[net.place() for _ in range(3)])    # each in a network of its own, on a disk of its own (network.py)
 
     python3 tests/kafka/brokers.py fetch                  # only get what the brokers need, as ./dev test does first
 
 The broker and its libraries come from Maven into .cache/kafka (see pom.xml). Where there is no Java, no Maven or no network, the
 test is skipped (exit code 77). Waiting is for what a broker says, never for time to pass; every wait has a limit."""
-import ctypes
 import fcntl
 import pathlib
 import shutil
@@ -31,9 +31,9 @@ JAVA_MIN = 17  # Kafka 4
 START_WAIT = 120  # seconds; only reached when something is wrong
 START_TRIES = 3  # a port may be taken between choosing and listening
 CLUSTER_ID = "cnVuZy10ZXN0cy1rYWZrYQ"
-PR_SET_PDEATHSIG = 1
 
 sys.path.insert(0, str(HERE))
+from network import Disk, Everywhere, end_with_parent  # noqa: E402
 
 
 def skip(why):
@@ -73,11 +73,6 @@ def jars():
     return home
 
 
-def end_with_parent():
-    """In a child: end when the test does, even if it was killed."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def free_ports(count):
     """Ports that were free a moment ago, all different."""
     sockets = [socket.socket() for _ in range(count)]
@@ -96,16 +91,18 @@ class Broker:
     jvm = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # small, and quick to start
     format_words = ()
 
-    def __init__(self, number, folder, port, config):
-        self.number, self.folder, self.port = number, folder, port
-        self.address = f"127.0.0.1:{port}"
-        self.properties = folder / "server.properties"
+    def __init__(self, number, folder, place, port, config):
+        self.number, self.folder, self.place, self.port = number, folder, place, port
+        self.address = f"{place.address}:{port}"
+        self.properties, self.log_file = folder / "server.properties", folder / "log"  # of all its lives
         self.process, self.said, self.reader = None, [], None
         folder.mkdir()
+        self.disk = Disk(folder / "data") if place.wrap else None
         self.properties.write_text("".join(f"{name}={value}\n" for name, value in config.items()))
 
-    def command(self, main, *args):
-        return [java(), *self.jvm, f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}", "-cp", f"{jars()}/*", main, *map(str, args)]
+    def command(self, main, *args, options=()):
+        return [*self.place.wrap, java(), *self.jvm, f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+                *options, "-cp", f"{jars()}/*", main, *map(str, args)]
 
     def begin_format(self):
         return subprocess.Popen(self.command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", self.properties, *self.format_words),
@@ -119,18 +116,24 @@ class Broker:
         self.reader = threading.Thread(target=self._read, args=(self.process.stdout, self.said), daemon=True)
         self.reader.start()
 
-    @staticmethod
-    def _read(pipe, said):
-        for line in pipe:
-            said.append(line.decode("utf-8", "replace").rstrip("\n"))
+    def _read(self, pipe, said):
+        with open(self.log_file, "ab") as log:
+            for line in pipe:
+                said.append(line.decode("utf-8", "replace").rstrip("\n"))
+                log.write(line)
         pipe.close()
+
+    @property
+    def is_ready(self):
+        """It is running, and has said so. A broker that ended while starting is an error."""
+        if self.process.poll() is not None:
+            self.reader.join(START_WAIT)
+            raise BrokerError(f"broker {self.number} ended with {self.process.returncode}:\n{self.log}")
+        return any("Kafka Server started" in line for line in list(self.said))
 
     def wait_ready(self):
         end = time.monotonic() + START_WAIT
-        while not any("Kafka Server started" in line for line in list(self.said)):
-            if self.process.poll() is not None:
-                self.reader.join(START_WAIT)
-                raise BrokerError(f"broker {self.number} ended with {self.process.returncode}:\n{self.log}")
+        while not self.is_ready:
             if time.monotonic() > end:
                 raise BrokerError(f"broker {self.number} was not ready in {START_WAIT} seconds:\n{self.log}")
             time.sleep(0.01)
@@ -175,9 +178,10 @@ class BrokerError(Exception):
 class Brokers:
     kind = Broker
 
-    def __init__(self, count=1, **settings):
+    def __init__(self, count=1, places=None, **settings):
         """`settings`: further properties of each broker, with _ for the dots in their names."""
         self.count, self.settings = count, {k.replace("_", "."): v for k, v in settings.items()}
+        self.places = places or [Everywhere()] * count
         self.folder, self.all, self.clients = None, [], []
 
     def start(self):
@@ -193,9 +197,10 @@ class Brokers:
     def _start(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-kafka-"))
         ports = free_ports(2 * self.count)
-        voters = ",".join(f"{i + 1}@127.0.0.1:{ports[self.count + i]}" for i in range(self.count))
-        self.all = [self.kind(i + 1, self.folder / str(i + 1), ports[i], self._config(i + 1, ports[i], ports[self.count + i], voters))
-                    for i in range(self.count)]
+        voters = ",".join(f"{i + 1}@{place.address}:{ports[self.count + i]}" for i, place in enumerate(self.places))
+        self.all = [self.kind(i + 1, self.folder / str(i + 1), place, ports[i],
+                              self._config(i + 1, place.address, ports[i], ports[self.count + i], voters))
+                    for i, place in enumerate(self.places)]
         formats = [b.begin_format() for b in self.all]
         for f in formats:
             said, _ = f.communicate(timeout=START_WAIT)
@@ -207,12 +212,12 @@ class Brokers:
             b.wait_ready()
         return self
 
-    def _config(self, number, port, controller_port, voters):
+    def _config(self, number, host, port, controller_port, voters):
         copies = min(self.count, 3)
         return {
             "process.roles": "broker,controller", "node.id": number, "controller.quorum.voters": voters,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}", "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{host}:{port}", "controller.listener.names": "CONTROLLER",
             "log.dirs": self.folder / str(number) / "data", "auto.create.topics.enable": "false",
             "offsets.topic.replication.factor": copies, "offsets.topic.num.partitions": 1,
             "transaction.state.log.replication.factor": copies, "transaction.state.log.min.isr": 1,
@@ -245,6 +250,8 @@ class Brokers:
         for b in self.all:
             if b.is_running:
                 b.kill()
+            if b.disk:
+                b.disk.close()
         self.clients, self.all = [], []
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -34,6 +34,21 @@ class Message(ctypes.Structure):
                 ("private", ctypes.c_void_p)]
 
 
+class MetadataPartition(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int32), ("err", ctypes.c_int), ("leader", ctypes.c_int32), ("replica_count", ctypes.c_int),
+                ("replicas", ctypes.c_void_p), ("isr_count", ctypes.c_int), ("isrs", ctypes.c_void_p)]
+
+
+class MetadataTopic(ctypes.Structure):
+    _fields_ = [("topic", ctypes.c_char_p), ("partition_count", ctypes.c_int), ("partitions", ctypes.POINTER(MetadataPartition)),
+                ("err", ctypes.c_int)]
+
+
+class Metadata(ctypes.Structure):
+    _fields_ = [("broker_count", ctypes.c_int), ("brokers", ctypes.c_void_p), ("topic_count", ctypes.c_int),
+                ("topics", ctypes.POINTER(MetadataTopic))]
+
+
 def library():
     path = ctypes.util.find_library("rdkafka")
     if not path:
@@ -233,6 +248,18 @@ class Client:
         lib.rd_kafka_destroy(consumer)
         if err:
             self._fail(err)
+
+    def leader(self, topic, partition=0):
+        """The number of the broker that leads the partition."""
+        lib, found = self.lib, ctypes.POINTER(Metadata)()
+        handle = ctypes.c_void_p(lib.rd_kafka_topic_new(self.producer, topic.encode(), None))
+        err = lib.rd_kafka_metadata(self.producer, 0, handle, ctypes.byref(found), WAIT_MS)
+        lib.rd_kafka_topic_destroy(handle)
+        if err:
+            self._fail(err)
+        leader = found.contents.topics[0].partitions[partition].leader
+        lib.rd_kafka_metadata_destroy(found)
+        return leader
 
     def cluster_id(self):
         return self.lib.rd_kafka_clusterid(self.producer, WAIT_MS).decode()
