@@ -48,7 +48,11 @@ struct rung_hub {
     rung_log_time time;
     rung_snapshots snapshots;
     rung_waiters waiters;
-    rung_waiters asking;        /* for the end of the log; their `seq` is the ticket of the query */
+    rung_waiters asking; /* for the end of a shared log; `seq` is the number of their probe */
+    uint64_t probes, probes_answered; /* has_probe: the last one is in flight */
+    rung_err probe_err;               /* of the last one answered; code RUNG_OK: it is committed */
+    bool has_probe;
+    bool is_probe_queued;       /* it is not proposed yet */
     rung_hub_follower listener; /* passes events to the follower and the observer */
     rung_hub_observer *observer;
     void *observer_ctx;
@@ -501,40 +505,64 @@ void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
         wake(h);
 }
 
-void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w) {
-    rung_err err;
-    w->end_ticket = 0;
-    rung_status st = rung_log_end(h->log, &w->end_ticket, &w->seq, &err);
-    if (st == RUNG_OK) {
-        w->end_ticket = 0;
-        rung_hub_wait(h, w);
-        return;
-    }
-    w->seq = w->end_ticket;
-    rung_waiters_add(&h->asking, w);
+/* ---- the end of a shared log ----
+ *
+ * A broker's word is not enough: one that was replaced as leader and has not noticed names an end that other nodes have
+ * passed. A committed event of our own is proof: it follows everything that was acknowledged before it was proposed. So
+ * those who ask share a tick, which changes nothing: the probe. Who comes after it was proposed needs the next one. */
+
+static void probe_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                           const rung_err *err) {
+    rung_hub *h = ctx;
+    (void)outcome;
+    h->has_probe = h->is_probe_queued = false;
+    h->probes_answered = h->probes;
+    h->probe_err = (rung_err){0};
+    if (st < 0)
+        rung_ignore(RUNG_FAIL_WHY(&h->probe_err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
+                                  "the end of the log is unknown: %s", err->message),
+                    "those who asked are told");
+    wake(h);
 }
 
-void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w) {
-    rung_waiters_remove(w->end_ticket ? &h->asking : &h->waiters, w);
+static void put_probe(rung_hub *h) {
+    rung_event tick = {.kind = RUNG_EVENT_TICK};
+    rung_err err;
+    h->probes++;
+    h->has_probe = h->is_probe_queued = true;
+    rung_status st = rung_hub_put(h, &tick, probe_answered, h, &err);
+    if (st < 0)
+        probe_answered(h, st, NULL, &err);
 }
 
-/* Those whose question is answered wait for the sequence now. */
-static void hear_end(rung_hub *h) {
-    rung_err err;
-    uint64_t seq;
-    rung_status st;
-    for (rung_hub_waiter *w; (w = h->asking.first) != NULL;) {
-        st = rung_log_end(h->log, &w->end_ticket, &seq, &err);
-        if (st == RUNG_PARTIAL)
-            return;
-        rung_waiters_remove(&h->asking, w);
-        w->end_ticket = 0;
-        w->seq = seq;
-        if (st < 0)
-            w->failed(w->ctx, &err);
+/* Those whose probe is answered wait for what the state has now. */
+static void hear_probe(rung_hub *h) {
+    for (rung_hub_waiter *w; (w = rung_waiters_pop(&h->asking, h->probes_answered));) {
+        w->probe = 0;
+        w->seq = rung_state_seq(h->state);
+        if (h->probe_err.code < 0)
+            w->failed(w->ctx, &h->probe_err);
         else
             rung_waiters_add(&h->waiters, w);
     }
+    if (h->asking.first && !h->has_probe)
+        put_probe(h);
+}
+
+void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w) {
+    if (!rung_log_is_shared(h->log)) {
+        w->seq = rung_log_durable_seq(h->log);
+        rung_hub_wait(h, w);
+        return;
+    }
+    w->seq = w->probe = h->probes + !h->is_probe_queued;
+    rung_waiters_add(&h->asking, w);
+    if (!h->has_probe)
+        put_probe(h);
+}
+
+void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w) {
+    rung_waiters_remove(w->probe ? &h->asking : &h->waiters, w);
 }
 
 uint64_t rung_hub_reach(const rung_hub *h) {
@@ -546,7 +574,7 @@ uint64_t rung_hub_reach(const rung_hub *h) {
 static void call_waiters(rung_hub *h) {
     rung_hub_waiter *w;
     rung_commit_begin_calls(h->commit);
-    hear_end(h);
+    hear_probe(h);
     while ((w = rung_waiters_pop(&h->waiters, rung_state_seq(h->state))))
         w->ready(w->ctx);
     rung_commit_end_calls(h->commit);
@@ -561,9 +589,14 @@ static void end_turn(rung_hub *h, bool has_more) {
         wake(h);
 }
 
+static void propose(rung_hub *h) {
+    h->is_probe_queued = false;
+    rung_commit_propose(h->commit);
+}
+
 void rung_hub_flush(rung_hub *h) {
     RUNG_ASSERT(!rung_commit_is_working(h->commit));
-    rung_commit_propose(h->commit); /* first: the disk works while we do */
+    propose(h); /* first: the disk works while we do */
     if (rung_commit_is_idle(h->commit)) {
         rung_commit_end_turn(h->commit);
         return;
@@ -572,7 +605,7 @@ void rung_hub_flush(rung_hub *h) {
                                 : rung_commit_work(h->commit, true, UINT32_MAX);
     if (!h->is_async)
         call_waiters(h);
-    rung_commit_propose(h->commit);
+    propose(h);
     end_turn(h, has_more);
 }
 
@@ -591,12 +624,12 @@ void rung_hub_turn(rung_hub *h) {
     RUNG_ASSERT(!rung_commit_is_working(h->commit));
     hold_for_snapshot(h);
     if (!h->is_async)
-        rung_commit_propose(h->commit);
+        propose(h);
     bool has_more = rung_commit_work(h->commit, true, h->is_async ? TURN_MAX : UINT32_MAX);
     stop_if_diverged(h);
     call_waiters(h);
     report_if_due(h);
-    rung_commit_propose(h->commit);
+    propose(h);
     end_turn(h, has_more);
 }
 

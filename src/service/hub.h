@@ -113,7 +113,8 @@ RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const 
 
 /* Call the waiter when the state has its sequence (min_seq= of a read, waiters.h). Order: by sequence, then FIFO. */
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w);
-/* The same for everything that any node has acknowledged so far (latest= of a read). Asks a shared log for its end. */
+/* The same for everything that any node has acknowledged so far (latest= of a read). Writes a tick to a shared log, one
+ * for all who ask at the same time. */
 void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w);
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* no effect if it does not wait */
 /* The highest sequence worth waiting for: the state's plus all changes that may be in flight. */

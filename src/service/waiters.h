@@ -21,7 +21,7 @@ typedef struct rung_hub_waiter {
     void (*failed)(void *ctx, const rung_err *err);
     void *ctx;
     /* Private. */
-    uint64_t end_ticket; /* of rung_log_end(); 0: waits for `seq` */
+    uint64_t probe; /* its number (hub.c); 0: waits for `seq` */
     bool is_waiting;
     uint64_t ticket;                              /* the order of adding */
     struct rung_hub_waiter *child, *next, *above; /* `above`: the parent, or the sibling before */

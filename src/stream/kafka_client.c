@@ -135,9 +135,14 @@ rung_status rung__kafka_create(const rung_kafka_config *c, rd_kafka_type_t type,
     char text[TEXT_SIZE], wait_ms[16];
     snprintf(wait_ms, sizeof wait_ms, "%u", c->timeout_ms < 1000 ? 1000 : c->timeout_ms);
     const option common[] = {
-        {"bootstrap.servers", c->brokers}, {"client.id", "rung"},
-        {"socket.nagle.disable", "true"},  {"socket.keepalive.enable", "true"},
-        {"socket.timeout.ms", wait_ms},    {"reconnect.backoff.max.ms", "1000"},
+        {"bootstrap.servers", c->brokers},
+        {"client.id", "rung"},
+        {"socket.nagle.disable", "true"},
+        {"socket.keepalive.enable", "true"},
+        {"socket.timeout.ms", wait_ms},
+        {"reconnect.backoff.max.ms", "1000"},
+        /* A leader that was replaced and has not noticed answers fetches with nothing, and never with an error. */
+        {"topic.metadata.refresh.interval.ms", "5000"},
     };
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_log_cb(conf, drop_line);

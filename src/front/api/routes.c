@@ -60,7 +60,8 @@ static const char *const SPREADS[] = {"width", "count", NULL};
     {                                                                                              \
         .name = "latest", .type = RUNG_PARAM_FLAG, .has_default = true,                            \
         .doc = "Wait until the answer reflects everything that any server has acknowledged; "      \
-               "503 if that takes too long. Where servers share a log, a broker is asked."         \
+               "503 if that takes too long. Where servers share a log, this adds a small record "  \
+               "to it."                                                                            \
     }
 #define SCOPE                                                                                      \
     PARAM("scope", TEXT, 1, RUNG_ATTRIBUTE_NAME_MAX + 1 + RUNG_NAME_MAX,                           \
