@@ -14,6 +14,7 @@ enum {
     RETENTION_MIN_MS = 86400000,
     TEXT_SIZE = 512,
     PAUSE_MS = 50,
+    DOUBT_GAP_MS = 10000, /* doubts further apart have nothing to do with each other */
 };
 
 typedef rung_kafka_option option;
@@ -221,6 +222,24 @@ rung_status rung__kafka_reader_begin(rung__kafka_reader *r, uint64_t seq, rung_e
     return RUNG_OK;
 }
 
+rung_status rung__kafka_reader_doubt(rung__kafka_reader *r, const rung_kafka_config *c) {
+    int64_t now_ms = rung_clock_monotonic_ms(&c->clock);
+    if (!r->resume_ms || now_ms - r->resume_ms > DOUBT_GAP_MS)
+        r->doubted_ms = now_ms;
+    r->must_resume = true;
+    r->resume_ms = now_ms + PAUSE_MS;
+    return now_ms - r->doubted_ms > c->connect_ms ? RUNG_ECORRUPT : RUNG_EBUSY;
+}
+
+void rung__kafka_reader_resume(rung__kafka_reader *r, const rung_kafka_config *c, uint64_t seq) {
+    if (!r->must_resume || rung_clock_monotonic_ms(&c->clock) < r->resume_ms)
+        return;
+    rd_kafka_consume_stop(r->topic, RUNG__PARTITION);
+    r->is_reading = false;
+    if (rung__kafka_reader_begin(r, seq, NULL) == RUNG_OK)
+        r->must_resume = false;
+}
+
 void rung__kafka_reader_close(rung__kafka_reader *r) {
     if (r->is_reading)
         rd_kafka_consume_stop(r->topic, RUNG__PARTITION);
@@ -296,7 +315,7 @@ static rung_status judge_error(const rung_kafka_config *c, const rd_kafka_messag
         return RUNG_NOT_FOUND;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-        return RUNG_FAIL(err, RUNG_ECORRUPT,
+        return RUNG_FAIL(err, RUNG_ESTALE,
                          "topic %s no longer has offset %llu: it was deleted, or the topic was "
                          "created again",
                          c->topic, offset);

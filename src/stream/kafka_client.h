@@ -42,6 +42,8 @@ typedef struct rung__kafka_reader {
     rd_kafka_topic_t *topic;
     rd_kafka_queue_t *queue;
     bool is_reading;
+    bool must_resume;              /* it has stopped (rung__kafka_reader_doubt) */
+    int64_t doubted_ms, resume_ms; /* the first doubt of a series; not before */
 } rung__kafka_reader;
 
 RUNG_NODISCARD rung_status rung__kafka_reader_open(rung__kafka_reader *r,
@@ -52,6 +54,15 @@ RUNG_NODISCARD rung_status rung__kafka_reader_begin(rung__kafka_reader *r, uint6
                                                     rung_err *err);
 void rung__kafka_reader_close(rung__kafka_reader *r); /* fine when it is not open */
 
+/* The broker says that it does not have the next record (RUNG_ESTALE of check). So does a leader that was replaced and
+ * has not noticed, if the metadata came from it: librdkafka before 2.1 does not tell a fetch's epoch. RUNG_EBUSY: resume
+ * later. RUNG_ECORRUPT: the brokers have been saying so for connect_ms, and `err` stays. */
+RUNG_NODISCARD rung_status rung__kafka_reader_doubt(rung__kafka_reader *r,
+                                                    const rung_kafka_config *config);
+/* Read again from `seq` on, if it must resume and the time has come. What was read must be taken. */
+void rung__kafka_reader_resume(rung__kafka_reader *r, const rung_kafka_config *config,
+                               uint64_t seq);
+
 /* The first sequence that the partition has (NULL: not wanted), and its last (first - 1: it is empty). Asks a broker,
  * and waits for each. */
 RUNG_NODISCARD rung_status rung__kafka_span(const rung_kafka_config *config, rd_kafka_t *rk,
@@ -59,8 +70,8 @@ RUNG_NODISCARD rung_status rung__kafka_span(const rung_kafka_config *config, rd_
                                             uint64_t *last_out, rung_err *err);
 
 /* Check what the reader took from its queue. RUNG_OK: the record with this sequence, whose envelope is in *out.
- * RUNG_NOT_FOUND: the end of the partition. RUNG_EBUSY: a broker has a problem, which will pass. RUNG_ECORRUPT: not a
- * record of this log, or not the next one. */
+ * RUNG_NOT_FOUND: the end of the partition. RUNG_EBUSY: a broker has a problem, which will pass. RUNG_ESTALE: it
+ * does not have the record, and the reader has stopped. RUNG_ECORRUPT: not a record of this log, or not the next one. */
 RUNG_NODISCARD rung_status rung__kafka_check(const rung_kafka_config *config,
                                              const rd_kafka_message_t *message,
                                              const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq,

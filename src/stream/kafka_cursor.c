@@ -59,6 +59,8 @@ static rung_status take(kafka_cursor *k, rung_log_record *records, size_t *count
         rung__envelope envelope;
         rung_err why;
         st = rung__kafka_check(&k->config, m, k->log_id, k->next_seq, &envelope, &why);
+        if (st == RUNG_ESTALE && (st = rung__kafka_reader_doubt(&k->reader, &k->config)) < 0)
+            why.code = st;
         bool is_void = st == RUNG_ECORRUPT;
         if (is_void && (st = judge_stranger(k, m, &why, err)) < 0)
             return st;
@@ -83,6 +85,9 @@ rung_status rung__kafka_cursor_read(rung_log_cursor *cursor, rung_log_record *re
     int64_t start_ms = rung_clock_monotonic_ms(&k->config.clock);
     give_back(k);
     do {
+        if (k->reader.must_resume)
+            rung__kafka_pause();
+        rung__kafka_reader_resume(&k->reader, &k->config, k->next_seq);
         if (fetch(k, max) == 0)
             break;
         rung_status st = take(k, records, count_out, err);

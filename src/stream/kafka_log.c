@@ -363,6 +363,7 @@ static void fill_inbox(kafka_log *k) {
     if (k->inbox_at < k->inbox_count || k->failure.code < 0 || !k->is_started)
         return;
     give_back(k);
+    rung__kafka_reader_resume(&k->reader, &k->config, k->next_seq);
     ssize_t got = rd_kafka_consume_batch_queue(k->reader.queue, 0, k->inbox, INBOX);
     k->inbox_count = got > 0 ? (size_t)got : 0;
 }
@@ -463,6 +464,17 @@ static bool take_own(kafka_log *k, const rung__envelope *e, rung_log_entry *out)
 
 typedef enum step { STEP_TAKEN, STEP_PASSED, STEP_STUCK } step;
 
+/* The broker does not have the next record. */
+static rung_status doubt(kafka_log *k, rung_err *err) {
+    bool is_new = k->reader.doubted_ms == 0;
+    rung_status st = rung__kafka_reader_doubt(&k->reader, &k->config);
+    if (st == RUNG_ECORRUPT)
+        err->code = RUNG_ECORRUPT;
+    else if (is_new)
+        rung__kafka_say(&k->config, "%s; or a leader answers that was replaced", err->message);
+    return st;
+}
+
 /* The next of the inbox: taken as an entry, passed over (an error that goes away), or stuck: an outcome of ours comes
  * first, or a report, or the log has failed. */
 static step take_next(kafka_log *k, rung_log_entry *out) {
@@ -470,6 +482,8 @@ static step take_next(kafka_log *k, rung_log_entry *out) {
     rung__envelope e;
     rung_err err = {0};
     rung_status st = rung__kafka_check(&k->config, m, k->id, k->next_seq, &e, &err);
+    if (st == RUNG_ESTALE)
+        st = doubt(k, &err);
     if (st == RUNG_ECORRUPT) {
         fail(k, &err);
         return STEP_STUCK;

@@ -295,7 +295,7 @@ class Cluster:
             if worker.failure:
                 raise worker.failure
         for node in self.nodes:
-            if not node.is_running and not self.is_hit(node):
+            if not node.is_running and not self.is_ended(node):
                 self.start_again(node)
         for broker in self.brokers:
             if not broker.is_running and not self.is_hit(broker):
@@ -310,6 +310,10 @@ class Cluster:
 
     def is_ready(self):
         return all(b.is_running and b.is_ready for b in self.brokers) and all(n.is_ready() for n in self.nodes)
+
+    def is_ended(self, target):
+        """Did a fault end it?"""
+        return any(f.target is target and isinstance(f, Killed) and not f.is_ended for f in self.active)
 
     def is_hit(self, target):
         return any(f.target is target for f in self.active)

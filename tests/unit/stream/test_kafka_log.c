@@ -185,6 +185,56 @@ TEST(errors_that_pass_are_retried) {
     kit_deinit(&t);
 }
 
+/* A leader that was replaced and has not noticed does not have what its successor has. It is asked again, and then the
+ * successor. What is really gone stays gone. */
+TEST(a_leader_that_lags_behind_is_asked_again) {
+    kit t;
+    rung_log_delivery got;
+    rung_log_cursor *cursor;
+    rung_log_record records[4];
+    size_t count;
+    rung_err err = {0};
+    kit_init(&t);
+    rung_log *log = kit_open(&t);
+    for (uint64_t seen = 0; seen < 2; seen++) {
+        rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_FETCH, 2,
+                                          RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
+                                          RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE);
+        propose(log, "one", seen);
+        CHECK_OK(next(log, &got, NULL));
+        CHECK_EQ_U64(got.outcome, RUNG_LOG_COMMITTED);
+        CHECK_EQ_U64(got.first_seq, seen + 1);
+    }
+    rd_kafka_mock_push_request_errors(t.kafka.mock, MOCK_KAFKA_FETCH, 1,
+                                      RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE);
+    CHECK_OK(rung_log_cursor_open(log, 1, &cursor, &err));
+    CHECK_OK(rung_log_cursor_read(cursor, records, 4, &count, &err));
+    CHECK_EQ_U64(records[0].seq, 1);
+    rung_log_cursor_close(cursor);
+    CHECK_EQ_U64(t.fatals, 0);
+    CHECK_OK(rung_log_close(log, NULL));
+    kit_deinit(&t);
+}
+
+TEST(an_offset_that_stays_away_stops_the_log) {
+    kit t;
+    rung_log_delivery got;
+    rung_err err = {0};
+    rd_kafka_resp_err_t errors[500];
+    kit_init(&t);
+    t.config.connect_ms = 500;
+    rung_log *log = kit_open(&t);
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        errors[i] = RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
+    rd_kafka_mock_push_request_errors_array(t.kafka.mock, MOCK_KAFKA_FETCH,
+                                            sizeof errors / sizeof errors[0], errors);
+    CHECK_STATUS(next(log, &got, &err), RUNG_ECORRUPT);
+    CHECK(strstr(err.message, "offset 0") != NULL);
+    CHECK_EQ_U64(t.fatals, 1);
+    CHECK_STATUS(rung_log_close(log, NULL), RUNG_ECORRUPT);
+    kit_deinit(&t);
+}
+
 /* A mock broker stores the second of two batches and refuses the first for now, which a real one does not. The first
  * has no certain outcome when the second is read, and counts as another node's when it comes. */
 TEST(records_out_of_order_are_not_ours) {
