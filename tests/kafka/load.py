@@ -31,8 +31,8 @@ TWICE, BARE, READ, SHARE = 0.1, 0.1, 0.4, 0.2  # how often
 
 ACK, NO, UNKNOWN = "ack", "no", "unknown"
 # What RESP says when a server has no log, is starting, or is busy; nothing else may go wrong.
-RESP_ERRORS = ("MISCONF", "LOADING", "TRYAGAIN", "UNKNOWN", "UNAVAILABLE")
-RESP_REFUSALS = ("LOADING", "TRYAGAIN", "UNAVAILABLE")
+RESP_REFUSALS = ("LOGDOWN", "LOADING", "TRYAGAIN", "ERR closing")
+RESP_UNKNOWN = "UNKNOWN"
 
 
 class Wrong(Exception):
@@ -90,13 +90,21 @@ class RespWire:
     def finish(self, op):
         reply = self.connection.read().value
         if isinstance(reply, Error):
-            if not reply.startswith(RESP_ERRORS):
+            if not reply.startswith((*RESP_REFUSALS, RESP_UNKNOWN)):
                 raise Wrong(f"{op}: {reply}")
-            return Outcome(NO if reply.startswith(RESP_REFUSALS) else UNKNOWN)
+            return Outcome(UNKNOWN if reply.startswith(RESP_UNKNOWN) else NO)
         if not op.id:
             return Outcome(ACK, int(float(reply)))
         pairs = {bytes(k).decode(): v for k, v in zip(reply[::2], reply[1::2])}
         return Outcome(ACK, int(pairs["score"]), None, pairs["duplicate"] == 1)
+
+    def read_latest(self, op):
+        """(status, score), the status as over HTTP"""
+        waited = self.connection.call("RUNG.LATEST").value
+        if isinstance(waited, Error):
+            return 503 if waited.startswith(RESP_REFUSALS) else waited, None
+        found = self.connection.call("ZSCORE", op.board, op.player).value
+        return (200, float(found)) if isinstance(found, bytes) else (found, None)
 
     def close(self):
         self.connection.close()
@@ -247,18 +255,25 @@ class Writer(Worker):
             self.book[op.board, op.player] = op.after
 
     def check_read(self, op):
-        how = f"min_seq={op.seq}" if op.seq and self.chance.random() < 0.5 else "latest=true"
-        low = op.after if op.after is not None else self.counters.shared_acked if how == "latest=true" else op.value
+        how = self.chance.choice(("latest=true", "RUNG.LATEST", f"min_seq={op.seq}" if op.seq else "latest=true"))
+        low = op.after if op.after is not None else op.value if "min_seq" in how else self.counters.shared_acked
         node = self.chance.choice(self.nodes)
-        answer = self.read(node, f"/v1/boards/{op.board}/players/{op.player}?window=all&{how}")
+        if how == "RUNG.LATEST":
+            answer = self.guarded(node, RespWire, lambda wire: wire.read_latest(op))
+        else:
+            answer = self.read_score(node, op, how)
         if not answer or answer[0] == 503:
             self.counters.add("unavailable")
             return
-        status, body = answer
+        status, score = answer
         high = op.after if op.after is not None else self.counters.shared_tried
-        if status != 200 or not low <= body["entry"]["score"] <= high:
-            raise Wrong(f"stale: {node} with {how} after {op}: {low} to {high} expected, {status} {body}")
+        if status != 200 or not low <= score <= high:
+            raise Wrong(f"stale: {node} with {how} after {op}: {low} to {high} expected, {status} {score}")
         self.counters.add("reads")
+
+    def read_score(self, node, op, how):
+        answer = self.read(node, f"/v1/boards/{op.board}/players/{op.player}?window=all&{how}")
+        return answer and (answer[0], answer[1]["entry"]["score"] if answer[0] == 200 else answer[1])
 
     def submit_bare(self):
         kind = self.chance.choice((HttpWire, RespWire))
