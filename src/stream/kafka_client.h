@@ -99,6 +99,12 @@ RUNG_NODISCARD rung_status rung__kafka_topic_prepare(const rung_kafka_config *co
                                                      const rung__kafka_trouble *trouble,
                                                      rung_err *err);
 
+/* How many partitions a topic has that is not a log. If there is none of this name it is created with `partitions`. One
+ * attempt: RUNG_EBUSY and RUNG_EIO may pass. */
+RUNG_NODISCARD rung_status rung__kafka_topic_find(const rung_kafka_config *config, rd_kafka_t *rk,
+                                                  uint32_t partitions, uint32_t *partitions_out,
+                                                  rung_err *err);
+
 void rung__kafka_pause(void); /* before the next attempt */
 void rung__kafka_say(const rung_kafka_config *config, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -52,22 +52,25 @@ static rung_status look(const rung_kafka_config *c, rd_kafka_t *rk, int wait_ms,
 
 /* ---- creating ---- */
 
-static rd_kafka_NewTopic_t *describe_new(const rung_kafka_config *c, rung_err *err) {
+/* `partitions` 0: a log, with one partition that is kept for ever. Another topic is kept as the brokers see fit. */
+static rd_kafka_NewTopic_t *describe_new(const rung_kafka_config *c, uint32_t partitions,
+                                         rung_err *err) {
     char text[TEXT_SIZE], min_isr[16];
     snprintf(min_isr, sizeof min_isr, "%u", c->min_isr);
     const rung_kafka_option configs[NEW_TOPIC_CONFIGS] = {
         {"cleanup.policy", "delete"},     {"unclean.leader.election.enable", "false"},
-        {"min.insync.replicas", min_isr}, {"retention.ms", "-1"},
-        {"retention.bytes", "-1"},        {"max.message.bytes", "2097152"},
+        {"min.insync.replicas", min_isr}, {"max.message.bytes", "2097152"},
+        {"retention.ms", "-1"},           {"retention.bytes", "-1"},
     };
-    rd_kafka_NewTopic_t *topic =
-        rd_kafka_NewTopic_new(c->topic, 1, (int)c->replication, text, sizeof text);
+    size_t count = partitions ? NEW_TOPIC_CONFIGS - 2 : NEW_TOPIC_CONFIGS;
+    rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new(c->topic, partitions ? (int)partitions : 1,
+                                                       (int)c->replication, text, sizeof text);
     if (!topic) {
         rung_ignore(RUNG_FAIL(err, RUNG_EINVAL, "topic %s: %.100s", c->topic, text),
                     "NULL says it failed");
         return NULL;
     }
-    for (size_t i = 0; i < NEW_TOPIC_CONFIGS; i++)
+    for (size_t i = 0; i < count; i++)
         rd_kafka_NewTopic_set_config(topic, configs[i].name, configs[i].value);
     return topic;
 }
@@ -112,11 +115,12 @@ static rung_status check_new(const rung_kafka_config *c, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status create(const rung_kafka_config *c, rd_kafka_t *rk, rung_err *err) {
+static rung_status create(const rung_kafka_config *c, rd_kafka_t *rk, uint32_t partitions,
+                          rung_err *err) {
     rung_status checked = check_new(c, err);
     if (checked < 0)
         return checked;
-    rd_kafka_NewTopic_t *topic = describe_new(c, err);
+    rd_kafka_NewTopic_t *topic = describe_new(c, partitions, err);
     if (!topic)
         return RUNG_EINVAL;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
@@ -253,7 +257,7 @@ static rung_status prepare(const rung_kafka_config *c, rd_kafka_t *rk, int wait_
     if (!facts.exists && c->must_exist)
         return RUNG_FAIL(err, RUNG_EABSENT, "there is no topic %s", c->topic);
     if (!facts.exists)
-        st = create(c, rk, err);
+        st = create(c, rk, 0, err);
     else if (facts.has_leader)
         return check(c, rk, &facts, err);
     return st < 0 ? st
@@ -338,4 +342,24 @@ rung_status rung_kafka_delete_before(const rung_kafka_config *config, uint64_t s
     return code ? RUNG_FAIL(err, RUNG_EIO, "the beginning of topic %s cannot be deleted: %s",
                             c.topic, rd_kafka_err2str(code))
                 : RUNG_OK;
+}
+
+/* ---- a topic that is no log ---- */
+
+rung_status rung__kafka_topic_find(const rung_kafka_config *c, rd_kafka_t *rk, uint32_t partitions,
+                                   uint32_t *partitions_out, rung_err *err) {
+    topic_facts facts = {0};
+    rung_status st = look(c, rk, (int)c->connect_ms, &facts, err);
+    if (st == RUNG_OK && !facts.exists) {
+        st = create(c, rk, partitions, err);
+        if (st == RUNG_OK)
+            st = look(c, rk, (int)c->connect_ms, &facts, err);
+    }
+    if (st < 0)
+        return st;
+    if (!facts.has_leader)
+        return RUNG_FAIL_WHY(err, RUNG_EBUSY, RUNG_REASON_LOG_UNAVAILABLE,
+                             "topic %s has no leader yet", c->topic);
+    *partitions_out = (uint32_t)facts.partitions;
+    return RUNG_OK;
 }
