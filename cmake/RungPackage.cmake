@@ -25,7 +25,7 @@ set(deploy "${PROJECT_SOURCE_DIR}/deploy")
 install(FILES "${deploy}/rung.service" DESTINATION lib/systemd/system COMPONENT server)
 install(FILES "${deploy}/rung.sysusers" RENAME rung.conf DESTINATION lib/sysusers.d COMPONENT server)
 install(FILES "${deploy}/grafana-dashboard.json" "${deploy}/prometheus.yml" "${deploy}/alerts.yml"
-    "${deploy}/slo.yml" "${deploy}/alerts-replicated.yml"
+    "${deploy}/slo.yml" "${deploy}/alerts-replicated.yml" "${deploy}/alerts-feed.yml"
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/monitoring COMPONENT server)
 foreach(part server:rung library:librung-dev) # component and package
     string(REPLACE ":" ";" part ${part})

@@ -392,14 +392,8 @@ static rung_status check_origins(const rung_settings *s, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status check_kafka(const rung_settings *s, rung_err *err) {
-    rung_kafka_url url;
-    const char *text = s->log;
-    if (rung_kafka_url_parse(rung_slice_str(text), &url, NULL) < 0)
-        return refuse(s, RUNG_SETTING_log, "kafka://HOST:PORT,.../TOPIC", text, strlen(text), err);
-    if (!s->data)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
-                               "Kafka needs a data folder for snapshots (data = DIR)");
+/* How to reach brokers, of the log or of the feed. */
+static rung_status check_broker_access(const rung_settings *s, rung_err *err) {
     if (!s->kafka_tls_cert != !s->kafka_tls_key)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log.kafka.tls_%s",
                                "tls_cert and tls_key belong together; this one is missing",
@@ -410,10 +404,45 @@ static rung_status check_kafka(const rung_settings *s, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_kafka(const rung_settings *s, rung_err *err) {
+    rung_kafka_url url;
+    const char *text = s->log;
+    if (rung_kafka_url_parse(rung_slice_str(text), &url, NULL) < 0)
+        return refuse(s, RUNG_SETTING_log, "kafka://HOST:PORT,.../TOPIC", text, strlen(text), err);
+    if (!s->data)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
+                               "Kafka needs a data folder for snapshots (data = DIR)");
+    return check_broker_access(s, err);
+}
+
 static rung_status check_log(const rung_settings *s, rung_err *err) {
     if (s->log && strncmp(s->log, "kafka:", 6) == 0)
         return check_kafka(s, err);
     return check_engine(s, RUNG_SETTING_log, "local", "local or kafka://HOST:PORT,.../TOPIC", err);
+}
+
+/* Brokers and topic must be those of a URL, as for the log. */
+static rung_status check_feed(const rung_settings *s, rung_err *err) {
+    char text[RUNG_KAFKA_BROKERS_MAX + RUNG_KAFKA_TOPIC_MAX + 16];
+    rung_kafka_url url;
+    bool is_shared = s->log && strncmp(s->log, "kafka:", 6) == 0;
+    if (!s->feed_topic)
+        return RUNG_OK;
+    if (!s->data)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "feed.topic", "needs a data folder (data = DIR)");
+    if (!s->feed_brokers && !is_shared)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "feed.brokers",
+                               "missing; feed.topic needs it where log is local");
+    snprintf(text, sizeof text, "kafka://%s/x", s->feed_brokers ? s->feed_brokers : "x");
+    if (rung_kafka_url_parse(rung_slice_str(text), &url, NULL) < 0)
+        return refuse(s, RUNG_SETTING_feed_brokers, "HOST:PORT,...", s->feed_brokers,
+                      strlen(s->feed_brokers), err);
+    snprintf(text, sizeof text, "kafka://x/%s", s->feed_topic);
+    if (rung_kafka_url_parse(rung_slice_str(text), &url, NULL) < 0 ||
+        strcmp(url.topic, s->feed_topic) != 0)
+        return refuse(s, RUNG_SETTING_feed_topic, "letters, digits, '.', '_' and '-'",
+                      s->feed_topic, strlen(s->feed_topic), err);
+    return check_broker_access(s, err);
 }
 
 static rung_status check_peers(const rung_settings *s, rung_err *err) {
@@ -436,6 +465,8 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
         st = check_peers(s, err);
     if (st == RUNG_OK)
         st = rung__ingest_settings_check(s, err);
+    if (st == RUNG_OK)
+        st = check_feed(s, err);
     if (st < 0)
         return st;
     if (!s->tls_cert != !s->tls_key)

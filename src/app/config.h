@@ -93,6 +93,20 @@ typedef enum rung_setting_kind {
       "the user for SASL")                                                                         \
     X(kafka_password_file, TEXT, "log.kafka.password_file", "--log-kafka-password-file", "",       \
       "FILE", 0, 0, "file with the password for SASL")                                             \
+    X(feed_topic, TEXT, "feed.topic", "--feed-topic", "", "TOPIC", 0, 0,                           \
+      "Kafka topic to publish every change of a standing to; default: none")                       \
+    X(feed_brokers, TEXT, "feed.brokers", "--feed-brokers", "", "HOST:PORT,...", 0, 0,             \
+      "its brokers; default: those of log. log.kafka.* says how to reach them")                    \
+    X(feed_boards, TEXT, "feed.boards", "--feed-boards", "", "LIST", 0, 0,                         \
+      "the boards that it is about: race-*,weekly; default: all")                                  \
+    X(feed_start, CHOICE, "feed.start", "--feed-start", "now", "now|first", 0, 0,                  \
+      "where an empty topic begins: with the next change, or the first one that the log has")      \
+    X(feed_partitions, NUMBER, "feed.partitions", "--feed-partitions", "6", "N", 1, 1024,          \
+      "partitions of the topic, if the server creates it")                                         \
+    X(feed_memory, SIZE, "feed.memory", "--feed-memory", "32MiB", "SIZE", 1u << 16,                \
+      (uint64_t)1 << 40, "memory for changes that are not published; others are replayed")         \
+    X(feed_keep_ms, TIME, "feed.keep", "--feed-keep", "24h", "TIME", 1000, INT64_C(3153600000000), \
+      "how long snapshots and the log wait for a feed that is behind")                             \
     X(peers, TEXT, "peers", "--peers", "", "URL,...", 0, 0,                                        \
       "other servers on the same log: an empty data folder begins with the snapshot of one")       \
     X(peers_key_file, TEXT, "peers.key_file", "--peers-key-file", "", "FILE", 0, 0,                \

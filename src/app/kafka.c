@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings log and log.kafka.* as a log that several servers share. */
+/* The settings log, log.kafka.* and feed.*: a log that several servers share, and the change feed. */
 #include "app/kafka.h"
 
 #include "app/server.h"
@@ -123,4 +123,41 @@ rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
     config.say = hub->say;
     config.ctx = hub->ctx;
     return rung_kafka_log_open(&config, log_out, err);
+}
+
+/* ---- the change feed ---- */
+
+/* Its brokers are those of the log, unless there are others. */
+static rung_status configure_feed(rung__server *s, rung_kafka_config *config_out, rung_err *err) {
+    const rung_settings *set = &s->settings;
+    char url[RUNG_KAFKA_BROKERS_MAX + RUNG_KAFKA_TOPIC_MAX + 16];
+    rung_kafka_url log = {0};
+    rung_status st =
+        set->feed_brokers ? RUNG_OK : rung_kafka_url_parse(rung_slice_str(set->log), &log, err);
+    if (st < 0)
+        return st;
+    snprintf(url, sizeof url, "kafka://%s/%s", set->feed_brokers ? set->feed_brokers : log.brokers,
+             set->feed_topic);
+    return rung__kafka_configure(&s->feed_kafka, set, url, config_out, err);
+}
+
+rung_status rung__server_set_up_feed(rung__server *s, rung_err *err) {
+    const rung_settings *set = &s->settings;
+    rung_feed_config config = {
+        .alloc = rung_alloc_heap(),
+        .folder = set->data,
+        .boards = set->feed_boards,
+        .partitions = (uint32_t)set->feed_partitions,
+        .is_from_first = set->feed_start == 1,
+        .memory_bytes = (size_t)set->feed_memory,
+        .keep_ms = (int64_t)set->feed_keep_ms,
+    };
+    if (!set->feed_topic)
+        return RUNG_OK;
+    rung_status st = configure_feed(s, &config.kafka, err);
+    if (st < 0)
+        return st;
+    config.kafka.say = rung__server_say;
+    config.kafka.ctx = s;
+    return rung_feed_create(&config, &s->feed, err);
 }

@@ -131,6 +131,15 @@ static bool is_given(const rung_settings *set, rung_setting_id id) {
     return set->sources[id] != RUNG_SETTING_FROM_DEFAULT;
 }
 
+static const rung_hub_follower *gather_followers(rung__server *s) {
+    rung_followers_init(&s->followers);
+    if (s->attach)
+        rung_followers_add(&s->followers, rung_attach_port(s->attach));
+    if (s->feed)
+        rung_followers_add(&s->followers, rung_feed_port(s->feed));
+    return s->followers.count ? &s->followers.port : NULL;
+}
+
 void rung__server_open_folder(rung_work *work) {
     rung__server *s = work->ctx;
     const rung_settings *set = &s->settings;
@@ -152,7 +161,7 @@ void rung__server_open_folder(rung_work *work) {
         .snapshot_every = set->snapshot_every,
         /* A topic may delete records by their age, and a quiet one would never reach snapshot.every. */
         .snapshot_every_ms = rung__server_is_replicated(s) ? SHARED_SNAPSHOT_MS : 0,
-        .follower = s->attach ? rung_attach_port(s->attach) : NULL,
+        .follower = gather_followers(s),
         .wake = on_wake,
         .fatal = on_fatal,
         .progress = on_progress,

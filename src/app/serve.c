@@ -219,6 +219,7 @@ static void tear_down(rung__server *s) {
     rung_tls_destroy(s->tls);
     rung_access_destroy(s->access);
     rung_attach_destroy(s->attach);
+    rung_feed_destroy(s->feed);
     hold_signals(NULL); /* a second SIGTERM must not end a stop */
     rung_uv_loop_destroy(s->loop);
 }

@@ -13,7 +13,9 @@
 #include "front/net/net.h"
 #include "front/resp/resp.h"
 #include "service/access.h"
+#include "service/followers.h"
 #include "service/hub.h"
+#include "stream/feed.h"
 #include "stream/ingest.h"
 
 #include <limits.h>
@@ -57,6 +59,9 @@ typedef struct rung__server {
     rung_protocol resp_gate; /* its protocol; closes connections before that */
     rung_hub *hub;           /* NULL until recovered */
     rung_attach *attach;
+    rung_feed *feed; /* NULL: there is none */
+    rung__kafka feed_kafka;
+    rung_followers followers;
     rung__kafka kafka;
     rung__ingest ingests[RUNG_INGESTS_MAX];
     rung_task ingest_turn;
@@ -86,6 +91,8 @@ void rung__server_stop(rung__server *s, const char *why);
 /* wiring.c: limits, parts and listeners. Returns an exit code and has logged the error. */
 int rung__server_set_up(rung__server *s);
 
+/* kafka.c: the change feed, if there is one. */
+RUNG_NODISCARD rung_status rung__server_set_up_feed(rung__server *s, rung_err *err);
 /* kafka.c: are events kept in a log that other servers write to, too? Open that one. */
 bool rung__server_is_replicated(const rung__server *s);
 RUNG_NODISCARD rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,

@@ -111,6 +111,23 @@ static bool on_archive_stat(void *ctx, rung_archive_stats *out) {
     return s->attach != NULL;
 }
 
+static bool on_feed_stat(void *ctx, rung_api_feed_stat *out) {
+    const rung__server *s = ctx;
+    if (!s->feed)
+        return false;
+    rung_feed_stats stats = rung_feed_stat(s->feed);
+    *out = (rung_api_feed_stat){.is_publisher = stats.is_publisher,
+                                .is_failing = stats.status < 0,
+                                .published_seq = stats.published_seq,
+                                .behind_events = stats.behind_events,
+                                .behind_ms = stats.behind_ms,
+                                .records = stats.records,
+                                .replays = stats.replays,
+                                .gaps = stats.gaps,
+                                .failures = stats.failures};
+    return true;
+}
+
 static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
     const rung__server *s = ctx;
     if (!s->resp)
@@ -167,6 +184,7 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
                            .ingest_stat = rung__server_ingest_stat,
+                           .feed_stat = on_feed_stat,
                            .key_changed = on_key_changed,
                            .progress = on_recovering,
                            .answered = s->logger.level > RUNG_LOG_DEBUG ? NULL : on_answered,
@@ -247,7 +265,8 @@ static rung_status set_up_archive(rung__server *s, rung_err *err) {
 
 int rung__server_set_up(rung__server *s) {
     rung_status (*const steps[])(rung__server *, rung_err *) = {
-        set_up_guard, set_up_http, listen_http, listen_resp, set_up_archive};
+        set_up_guard, set_up_http,    listen_http,
+        listen_resp,  set_up_archive, rung__server_set_up_feed};
     rung_err err = {0};
     signal(SIGPIPE, SIG_IGN);
     fit_limits(s);

@@ -22,7 +22,7 @@ bool rung_number_parse(const char *text, uint64_t *number_out) {
 
 /* ---- reading ---- */
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 128 };
 
 typedef struct reading {
     const rung_option *options;

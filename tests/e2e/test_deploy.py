@@ -17,7 +17,7 @@ from server import BUILD, SOURCE, WAIT, Server, ServerTest, rung
 DEPLOY = SOURCE / "deploy"
 
 
-RULES = ("alerts.yml", "slo.yml", "alerts-replicated.yml")
+RULES = ("alerts.yml", "slo.yml", "alerts-replicated.yml", "alerts-feed.yml")
 SHARED = "Servers on one log"  # the row of the dashboard that test_replication.py looks at
 
 

@@ -49,6 +49,14 @@ typedef struct rung_api_ingest_stat {
     } lags[RUNG_API_INGEST_LAGS_MAX];
 } rung_api_ingest_stat;
 
+/* Statistics of the change feed, for /metrics. */
+typedef struct rung_api_feed_stat {
+    bool is_publisher, is_failing;
+    uint64_t published_seq, behind_events;
+    int64_t behind_ms;
+    uint64_t records, replays, gaps, failures;
+} rung_api_feed_stat;
+
 /* Progress of recovery. */
 typedef struct rung_api_progress {
     const char *what; /* is being read: static, no JSON escapes; NULL: nothing yet */
@@ -75,6 +83,7 @@ typedef struct rung_api_config {
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* false: it is off; may be NULL */
     /* Of the i-th topic; false: there is none. May be NULL. */
     bool (*ingest_stat)(void *ctx, uint32_t i, rung_api_ingest_stat *out);
+    bool (*feed_stat)(void *ctx, rung_api_feed_stat *out); /* false: there is none; may be NULL */
     /* A key was created or revoked over HTTP with the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
     /* For /readyz until rung_api_start(); may be NULL. */

@@ -394,6 +394,23 @@ static void write_archive(rung_json_writer *w, const rung_api *api) {
           s.is_damaged);
 }
 
+static void write_feed(rung_json_writer *w, const rung_api *api) {
+    rung_api_feed_stat s = {0};
+    if (!api->config.feed_stat || !api->config.feed_stat(api->config.ctx, &s))
+        return;
+    gauge(w, "rung_feed_publisher", "1 when this server publishes the change feed.",
+          s.is_publisher);
+    gauge(w, "rung_feed_seq", "Event up to which the change feed is published.",
+          (double)s.published_seq);
+    gauge(w, "rung_feed_behind_events", "Events not published yet.", (double)s.behind_events);
+    gauge(w, "rung_feed_behind_seconds", "Age of the oldest of them.", (double)s.behind_ms / 1e3);
+    gauge(w, "rung_feed_failing", "1 while the topic cannot be read or written.", s.is_failing);
+    counter(w, "rung_feed_records_total", "Records sent to the change feed.", s.records);
+    counter(w, "rung_feed_replays_total", "Times records were made again from the log.", s.replays);
+    counter(w, "rung_feed_gaps_total", "Gaps: changes that neither log nor snapshots had.", s.gaps);
+    counter(w, "rung_feed_failures_total", "Failed attempts.", s.failures);
+}
+
 static void write_resp(rung_json_writer *w, const rung_api *api) {
     rung_api_resp_stat s = {0};
     if (!api->config.resp_stat || !api->config.resp_stat(api->config.ctx, &s))
@@ -555,6 +572,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     }
     write_archive(w, api);
     write_ingest(w, api);
+    write_feed(w, api);
 }
 
 /* A key limited to boards sees only their metrics. */

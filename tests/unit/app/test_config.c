@@ -206,6 +206,14 @@ TEST(settings_must_agree) {
                 "log.kafka.password_file: missing");
     must_refuse("data = d\nlog = kafka://h\n[log.kafka]\ntls_key = k\n",
                 "log.kafka.tls_cert: tls_cert and tls_key belong together");
+    must_refuse("[feed]\ntopic = t\n", "feed.topic: needs a data folder");
+    must_refuse("data = d\n[feed]\ntopic = t\n", "feed.brokers: missing");
+    must_refuse("data = d\n[feed]\ntopic = a/b\nbrokers = h:1\n",
+                "feed.topic: expected letters, digits, '.', '_' and '-', not \"a/b\"");
+    must_refuse("data = d\n[feed]\ntopic = t\nbrokers = u@h:1\n",
+                "feed.brokers: expected HOST:PORT,..., not \"u@h:1\"");
+    must_refuse("data = d\n[feed]\ntopic = t\nbrokers = h:1\n[log.kafka]\nsasl = plain\n",
+                "log.kafka.user: missing");
     must_refuse("log = locally\n", "expected local");
     must_refuse("log = off\n", "cannot be off");
     must_refuse("cors.origins = game.example\n", "https://HOST");
