@@ -2,7 +2,7 @@
 /* node_report.h - what a server that shares its log says about itself: a record of its own type in that log.
  *
  * A report takes a sequence and changes nothing of the state: who applies the log passes over it
- * (rung_state_pass). docs/formats/kafka.md has the bytes, docs/adr/0015-digest-votes.md the reasons. Pure. */
+ * (rung_state_pass). docs/formats/kafka.md has the bytes, docs/adr/0016-digest-votes.md the reasons. Pure. */
 #ifndef RUNG_SERVICE_NODE_REPORT_H
 #define RUNG_SERVICE_NODE_REPORT_H
 

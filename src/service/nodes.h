@@ -9,7 +9,7 @@
  *
  * A checkpoint is a sequence at which every server computes its digest: each multiple of `checkpoint_every`, and each
  * report that says so, which keeps an idle log moving. Servers report their digests at the last checkpoints; these are
- * votes. docs/adr/0015-digest-votes.md says how they decide. Pure: no clock, no log. Threads: one at a time. */
+ * votes. docs/adr/0016-digest-votes.md says how they decide. Pure: no clock, no log. Threads: one at a time. */
 #ifndef RUNG_SERVICE_NODES_H
 #define RUNG_SERVICE_NODES_H
 
