@@ -61,8 +61,8 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME librung-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "exact leaderboards as a library
  The headers and libraries to embed Rung in a program.")
-# What pkg-config names for rung: libcrypto.
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libc6-dev, libssl-dev")
+# What pkg-config names for rung: libcrypto, libzstd.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libc6-dev, libssl-dev, libzstd-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${deploy}/debian/triggers")
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/RungPackageFiles.cmake")
 include(CPack)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A folder with a log whose bytes a stranger chose. First byte even: the rest is a segment file as it is. Odd: the rest
  * is a list of changes (offset 16 bits, value to xor) to a good log, and then whatever is read must be a prefix of
- * what was written. */
+ * what was written. With 2 in the first byte that log's segment is packed. */
+#include "journal/segment_pack.h"
 #include "journal/verify.h"
 #include "support/check.h"
 #include "support/logkit.h"
@@ -12,14 +13,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void make_log(rung_memfs *fs, rung_segment_log_config *config) {
+static void pack(rung_memfs *fs) {
+    rung_dir dir;
+    rung_err err;
+    uint64_t size;
+    CHECK_OK(rung_dir_open(&dir, &fs->port, LOGKIT_PATH, false, &err));
+    CHECK_OK(rung_segment_pack(&dir, rung_alloc_heap(), SEGMENT, &size, &err));
+    rung_dir_close(&dir);
+}
+
+static void make_log(rung_memfs *fs, rung_segment_log_config *config, bool is_packed) {
     rung_segment_log *log;
     rung_err err;
     *config = logkit_config(fs, 8192);
     CHECK_OK(logkit_open(config, true, &log, &err));
     for (uint64_t seq = 1; seq <= 9; seq += 3)
         CHECK_OK(logkit_append(log, seq, 3, &err));
-    logkit_abandon(fs, log);
+    if (is_packed) {
+        CHECK_OK(rung_segment_log_close(log, &err));
+        pack(fs);
+    } else {
+        logkit_abandon(fs, log);
+    }
 }
 
 static void read_any(const rung_segment_log_config *config, bool is_ours) {
@@ -76,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1 || size > 40000)
         return 0;
     rung_memfs_init(&fs);
-    make_log(&fs, &config);
+    make_log(&fs, &config, data[0] & 2);
     memfs_bytes *segment = rung_memfs_bytes(&fs, LOGKIT_PATH, SEGMENT);
     memfs_bytes *mark = rung_memfs_bytes(&fs, LOGKIT_PATH, RUNG_HIGH_WATER_NAME);
     bool is_ours = data[0] & 1;

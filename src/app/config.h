@@ -113,6 +113,8 @@ typedef enum rung_setting_kind {
       "file with an admin key of the peers")                                                       \
     X(ready_lag_max, NUMBER, "ready.lag_max", "--ready-lag-max", "10000", "N", 1, UINT32_MAX,      \
       "a starting server is ready when at most so many records of a shared log are not applied")   \
+    X(log_compress, SWITCH, "log.compress", "--log-compress", "on", "on|off", 0, 0,                \
+      "compress the segments of the local log that are full")                                      \
     X(keys, TEXT, "keys", "--keys", "", "FILE", 0, 0,                                              \
       "the file of keys; default: keys in the data folder (rung keys create)")                     \
     X(allow_no_keys, SWITCH, "allow_no_keys", "--allow-no-keys", "off", "on|off", 0, 0,            \

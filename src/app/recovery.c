@@ -153,6 +153,7 @@ void rung__server_open_folder(rung_work *work) {
         .address = set->advertise ? set->advertise : s->http_text,
         .heartbeat_ms = (uint32_t)set->heartbeat_ms,
         .sync_every_ms = (uint32_t)set->sync_every_ms,
+        .packs = set->log_compress,
         .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,
         .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
         .waiting_max = (uint32_t)set->waiting_max,

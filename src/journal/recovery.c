@@ -150,7 +150,7 @@ static rung_status check_link(const rung_segment_scan *s, const rung_segment_inf
 static rung_status check_zeros(rung_segment_scan *s, uint64_t from, rung_err *err) {
     while (from < s->file_size) {
         size_t got;
-        rung_status st = rung_file_read(&s->file, s->buffer, s->buffer_size, from, &got, err);
+        rung_status st = rung_segment_scan_read(s, s->buffer, s->buffer_size, from, &got, err);
         if (st < 0)
             return st;
         if (got == 0 || !rung_is_zero(s->buffer, got))
@@ -250,8 +250,11 @@ static rung_status read_segment(rung_log_image *im, rung_segment_scan *s, size_t
     if (memcmp(s->header.uuid, im->uuid, sizeof im->uuid) != 0)
         return rung_segment_scan_damage(s, "the segment belongs to another log", err);
     take_header(info, &s->header);
+    info->is_packed = s->packed != NULL;
     rung_segment_footer f;
-    rung_status st = rung_segment_scan_last_footer(s, &f, err);
+    rung_status st = rung_file_size(&s->file, &info->file_bytes, err);
+    if (st == RUNG_OK)
+        st = rung_segment_scan_last_footer(s, &f, err);
     if (st == RUNG_OK)
         take_footer(info, &f);
     else if (st == RUNG_NOT_FOUND && i + 1 == im->count)

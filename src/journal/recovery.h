@@ -24,6 +24,8 @@ typedef struct rung_segment_info {
     uint32_t epoch;
     uint32_t chain_before, chain; /* before the first record, and after the last */
     bool is_sealed;               /* its footer is on the disk */
+    bool is_packed;               /* it is compressed, or is better left as it is */
+    uint64_t file_bytes;          /* on the disk */
     uint8_t previous_sha[RUNG_SHA256_SIZE];
     uint8_t sha[RUNG_SHA256_SIZE]; /* when sealed */
 } rung_segment_info;

@@ -6,13 +6,31 @@
 
 #include <string.h>
 
+/* Copy the plain bytes up to the scan's offset; its buffer is not needed for reading any more. */
+static rung_status copy_plain(const rung_segment_scan *scan, const rung_file *to, rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (uint64_t at = 0; st == RUNG_OK && at < scan->offset;) {
+        uint64_t left = scan->offset - at;
+        size_t got = 0;
+        st = rung_segment_scan_read(scan, scan->buffer,
+                                    left < scan->buffer_size ? (size_t)left : scan->buffer_size, at,
+                                    &got, err);
+        if (st == RUNG_OK && got == 0)
+            return rung_segment_scan_damage(scan, "the file became shorter", err);
+        if (st == RUNG_OK)
+            st = rung_file_write(to, scan->buffer, got, at, err);
+        at += got;
+    }
+    return st;
+}
+
 static rung_status write_copy(const rung_segment_scan *scan, const rung_dir *to,
                               const char *to_name, const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE],
                               rung_err *err) {
     rung_file target;
     rung_status st = rung_file_open_empty(&target, to, to_name, err);
     if (st == RUNG_OK)
-        st = rung_file_copy_range(&scan->file, 0, scan->offset, &target, 0, err);
+        st = copy_plain(scan, &target, err);
     if (st == RUNG_OK)
         st = rung_file_write(&target, footer, RUNG_SEGMENT_FOOTER_SIZE, scan->offset, err);
     if (st == RUNG_OK)

@@ -22,6 +22,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "journal/folder.h"
+#include "journal/segment_pack.h"
 #include "journal/segment_scan.h"
 #include "journal/spare.h"
 
@@ -325,6 +326,7 @@ static rung_status name_segment(rung_segment_log *log, const rung_segment_header
         .last_seq = log->state.next_seq - 1,
         .end = log->end,
         .capacity = h->capacity,
+        .file_bytes = h->capacity,
         .epoch = h->epoch,
         .chain_before = h->chain,
         .chain = log->state.chain,
@@ -549,13 +551,13 @@ static rung_status finish_start(rung_segment_log *log, rung_err *err) {
 
 /* The sync of the last seal may have failed in an earlier run: the page cache shows the footer, but it never reached
  * the disk. After a power cut, an unsealed segment with others after it would be damage. So write the footer again
- * before anything follows. */
+ * before anything follows. A packed segment was synced before it got its name. */
 static rung_status seal_again(rung_segment_log *log, rung_err *err) {
     const rung_log_image *im = &log->image;
     size_t i = im->count;
     while (i > 0 && !im->segments[i - 1].is_sealed)
         i--;
-    if (i == 0)
+    if (i == 0 || im->segments[i - 1].is_packed)
         return RUNG_OK;
     rung_file file;
     const rung_segment_info *info = &im->segments[i - 1];
@@ -643,6 +645,7 @@ static rung_status seal_active(rung_segment_log *log, rung_err *err) {
     hash_pending(log);
     rung_segment_info sealed = *last_segment(log);
     sealed.is_sealed = true;
+    sealed.file_bytes = sealed.end + RUNG_SEGMENT_FOOTER_SIZE;
     rung_sha256_finish(&log->sha, sealed.sha);
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     rung_segment_info_footer(&sealed, log->uuid, bytes);
@@ -867,6 +870,42 @@ rung_status rung_segment_log_truncate_before(rung_segment_log *log, uint64_t seq
     return st < 0 ? st : removed ? RUNG_OK : RUNG_UNCHANGED;
 }
 
+/* The oldest sealed segment that is not packed; it is pinned. The newest sealed one is left to readers close behind. */
+static bool take_packable(rung_segment_log *log, rung_segment_info *out) {
+    bool is_found = false;
+    pthread_mutex_lock(&log->list_lock);
+    for (size_t i = 0; i + 2 < log->image.count && !is_found; i++) {
+        const rung_segment_info *info = &log->image.segments[i];
+        is_found = info->is_sealed && !info->is_packed;
+        if (is_found)
+            *out = *info;
+    }
+    log->pin_count += is_found;
+    pthread_mutex_unlock(&log->list_lock);
+    return is_found;
+}
+
+rung_status rung_segment_log_pack(rung_segment_log *log, rung_err *err) {
+    rung_segment_info info;
+    char name[RUNG_FILE_NAME_MAX];
+    uint64_t size = 0;
+    if (!take_packable(log, &info))
+        return RUNG_NOT_FOUND;
+    rung_segment_name(name, info.first_seq, info.epoch);
+    rung_status st = rung_segment_pack(&log->dir, log->config.alloc, name, &size, err);
+    pthread_mutex_lock(&log->list_lock);
+    for (size_t i = 0; st >= 0 && i < log->image.count; i++) {
+        rung_segment_info *entry = &log->image.segments[i];
+        if (entry->first_seq == info.first_seq && entry->epoch == info.epoch) {
+            entry->is_packed = true;
+            entry->file_bytes = size;
+        }
+    }
+    log->pin_count--;
+    pthread_mutex_unlock(&log->list_lock);
+    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name) : st;
+}
+
 void rung_segment_log_pin(rung_segment_log *log) {
     pthread_mutex_lock(&log->list_lock);
     log->pin_count++;
@@ -941,8 +980,10 @@ rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     pthread_mutex_lock(&log->list_lock);
     const rung_log_image *im = &log->image;
     out.segment_count = im->count;
-    for (size_t i = 0; i < im->count; i++)
+    for (size_t i = 0; i < im->count; i++) {
         out.size_bytes += im->segments[i].end;
+        out.disk_bytes += im->segments[i].file_bytes;
+    }
     out.durable_seq = im->count ? im->segments[im->count - 1].last_seq : 0;
     out.first_seq = im->count ? im->segments[0].first_seq : 1;
     pthread_mutex_unlock(&log->list_lock);

@@ -72,6 +72,9 @@ size_t rung_segment_log_batch_bytes_max(const rung_segment_log *log);
 /* RUNG_OK; RUNG_UNCHANGED when there was nothing to remove. */
 RUNG_NODISCARD rung_status rung_segment_log_truncate_before(rung_segment_log *log, uint64_t seq,
                                                             rung_err *err);
+/* Compress the oldest sealed segment that is not compressed yet (segment_pack.h); in one other thread. RUNG_OK or
+ * RUNG_UNCHANGED: call again; RUNG_NOT_FOUND: none left; a failure changed nothing, and is not the log's. */
+RUNG_NODISCARD rung_status rung_segment_log_pack(rung_segment_log *log, rung_err *err);
 /* As rung_log_close of its port. */
 rung_status rung_segment_log_close(rung_segment_log *log, rung_err *err);
 
@@ -91,6 +94,7 @@ typedef struct rung_segment_log_stats {
     uint64_t durable_seq;
     uint64_t segment_count;
     uint64_t size_bytes; /* of all records and headers */
+    uint64_t disk_bytes; /* of all files */
     uint64_t torn_bytes; /* cut at the last start, and saved in a file */
     bool is_spare_ready;
     uint32_t epoch;

@@ -31,6 +31,12 @@ rung_status rung_segment_scan_damage(const rung_segment_scan *s, const char *wha
                      (unsigned long long)s->offset, (unsigned long long)s->state.next_seq, what);
 }
 
+rung_status rung_segment_scan_read(const rung_segment_scan *s, void *buffer, size_t len,
+                                   uint64_t offset, size_t *got_out, rung_err *err) {
+    return s->packed ? rung_segment_packed_read(s->packed, buffer, len, offset, got_out, err)
+                     : rung_file_read(&s->file, buffer, len, offset, got_out, err);
+}
+
 static rung_status read_header(rung_segment_scan *s, rung_err *err) {
     uint64_t first_seq;
     uint32_t epoch;
@@ -58,8 +64,8 @@ static rung_status fill(rung_segment_scan *s, rung_err *err) {
     uint64_t from = s->buffer_at + s->buffer_len;
     uint64_t left = s->limit > from ? s->limit - from : 0;
     size_t room = s->buffer_size - s->buffer_len, got = 0;
-    rung_status st = rung_file_read(&s->file, s->buffer + s->buffer_len,
-                                    left < room ? (size_t)left : room, from, &got, err);
+    rung_status st = rung_segment_scan_read(s, s->buffer + s->buffer_len,
+                                            left < room ? (size_t)left : room, from, &got, err);
     s->buffer_len += got;
     return st;
 }
@@ -71,7 +77,11 @@ rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc
     rung_status st = rung_file_open(&s->file, dir, name, RUNG_FILE_READ, err);
     if (st != RUNG_OK)
         return st;
-    st = rung_file_size(&s->file, &s->file_size, err);
+    st = rung_segment_packed_open(&s->packed, alloc, &s->file, err);
+    if (st == RUNG_OK)
+        s->file_size = rung_segment_packed_plain_size(s->packed);
+    else if (st == RUNG_NOT_FOUND)
+        st = rung_file_size(&s->file, &s->file_size, err);
     if (st < 0)
         goto fail;
     size_t size = s->file_size < BUFFER_SIZE_MAX ? (size_t)s->file_size : BUFFER_SIZE_MAX;
@@ -108,10 +118,12 @@ fail:
 
 void rung_segment_scan_close(rung_segment_scan *s) {
     rung_sha256_deinit(&s->sha);
+    rung_segment_packed_close(s->packed);
     rung_file_close(&s->file);
     if (s->buffer)
         rung_alloc_free(s->alloc, s->buffer, s->buffer_size);
     s->buffer = NULL;
+    s->packed = NULL;
 }
 
 static void accept(rung_segment_scan *s, const uint8_t *in, const rung_record_header *r,
@@ -193,7 +205,7 @@ rung_status rung_segment_scan_footer(rung_segment_scan *s, rung_segment_footer *
                                      rung_err *err) {
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     size_t got;
-    rung_status st = rung_file_read(&s->file, bytes, sizeof bytes, s->offset, &got, err);
+    rung_status st = rung_segment_scan_read(s, bytes, sizeof bytes, s->offset, &got, err);
     if (st < 0)
         return st;
     if (rung_is_zero(bytes, got))
@@ -216,7 +228,7 @@ rung_status rung_segment_scan_last_footer(rung_segment_scan *s, rung_segment_foo
     if (s->file_size < RUNG_SEGMENT_HEADER_SIZE + sizeof bytes || s->file_size > s->header.capacity)
         return RUNG_NOT_FOUND;
     uint64_t at = s->file_size - sizeof bytes;
-    rung_status st = rung_file_read(&s->file, bytes, sizeof bytes, at, &got, err);
+    rung_status st = rung_segment_scan_read(s, bytes, sizeof bytes, at, &got, err);
     if (st < 0)
         return st;
     rung_segment_footer f;
@@ -280,7 +292,7 @@ static rung_status search_tail(tail_search *t, rung_segment_scan *s, rung_err *e
     size_t got;
     do {
         rung_status st =
-            rung_file_read(&s->file, s->buffer, s->buffer_size & ~(size_t)7, at, &got, err);
+            rung_segment_scan_read(s, s->buffer, s->buffer_size & ~(size_t)7, at, &got, err);
         if (st < 0)
             return st;
         search_block(t, s->buffer, got, at);
@@ -297,7 +309,7 @@ static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool 
         uint8_t sector[RUNG_SECTOR_SIZE];
         uint64_t next = (from / RUNG_SECTOR_SIZE + 1) * RUNG_SECTOR_SIZE;
         size_t got;
-        rung_status st = rung_file_read(&s->file, sector, (size_t)(next - from), from, &got, err);
+        rung_status st = rung_segment_scan_read(s, sector, (size_t)(next - from), from, &got, err);
         if (st < 0)
             return st;
         if (rung_is_zero(sector, got)) {
@@ -314,7 +326,7 @@ static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool 
 static rung_status extent_at_x(rung_segment_scan *s, uint64_t *extent_out, rung_err *err) {
     uint8_t bytes[RUNG_RECORD_HEADER_SIZE];
     size_t got;
-    rung_status st = rung_file_read(&s->file, bytes, sizeof bytes, s->offset, &got, err);
+    rung_status st = rung_segment_scan_read(s, bytes, sizeof bytes, s->offset, &got, err);
     if (st < 0)
         return st;
     rung_record_header r;

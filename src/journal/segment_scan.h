@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment_scan.h - read one segment file record by record, in large blocks, and classify its tail.
+/* segment_scan.h - read one segment file record by record, in large blocks, and classify its tail. Packed files
+ * (segment_pack.h) read as the plain ones that they were.
  *
  * Used by everything that reads a log: recovery, cursors, verify, backup. Never writes. One thread at a time. */
 #ifndef RUNG_JOURNAL_SEGMENT_SCAN_H
@@ -9,6 +10,7 @@
 #include "base/status.h"
 #include "journal/file.h"
 #include "journal/segment.h"
+#include "journal/segment_pack.h"
 #include "journal/sha256.h"
 
 #include <stdbool.h>
@@ -19,7 +21,8 @@
 typedef struct rung_segment_scan {
     const rung_alloc *alloc;
     rung_file file;
-    uint64_t file_size;
+    rung_segment_packed *packed; /* NULL: a plain file */
+    uint64_t file_size;          /* of the plain bytes */
     rung_segment_header header;
     rung_frame_state state;     /* after the last good record */
     uint64_t offset;            /* of the next record */
@@ -38,6 +41,11 @@ RUNG_NODISCARD rung_status rung_segment_scan_open(rung_segment_scan *s, const ru
                                                   const rung_dir *dir, const char *name,
                                                   bool with_sha, rung_err *err);
 void rung_segment_scan_close(rung_segment_scan *s);
+
+/* Read plain bytes of the file, as rung_file_read(). */
+RUNG_NODISCARD rung_status rung_segment_scan_read(const rung_segment_scan *s, void *buffer,
+                                                  size_t len, uint64_t offset, size_t *got_out,
+                                                  rung_err *err);
 
 /* Read the next record; the payload is borrowed until the next call. RUNG_NOT_FOUND at the limit, at zeros or at a
  * footer; RUNG_ECORRUPT at anything else. `verdict` says which. Without `may_refill` the buffer is not refilled, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proposals wait in a ring (proposals.h): taking everything queued only advances a position under the lock. A second
- * worker prepares the next segment, so that the writer does not wait for 64 MiB of zeros.
+ * worker prepares the next segment, so that the writer does not wait for 64 MiB of zeros; a third compresses old ones.
  *
  * Invariants:
  *   W1 Sequences follow the order of the ring.
@@ -22,6 +22,7 @@
 #define PROPOSALS_DEFAULT      65536
 #define SPACE_RETRY_MS_DEFAULT 200
 #define IDLE_MS                100 /* then the high-water mark is moved up */
+#define PACK_RETRY_MS          60000
 
 struct rung_writer {
     rung_writer_config config;
@@ -29,6 +30,7 @@ struct rung_writer {
     const rung_alloc *alloc;
     size_t batch_bytes_max;
     rung_worker *writer, *helper; /* NULL: inline */
+    rung_worker *packer;          /* NULL: segments stay as they are */
 
     pthread_mutex_t lock;
     /* Protected by the lock, except `head`, `freed` and the entries after `tail`, which belong to the owner. */
@@ -48,6 +50,9 @@ struct rung_writer {
 
     /* The helper's. */
     int64_t prepare_us; /* not before: there was no space */
+
+    /* The packer's. */
+    int64_t pack_us; /* not before: it failed */
 };
 
 static int64_t now_us(const rung_writer *w) {
@@ -294,6 +299,29 @@ static uint32_t step_helper(void *arg, bool is_stopping) {
         return RUNG_WORKER_SLEEP;
     if (rung_segment_log_prepare(w->log, NULL) < 0) /* who needs the space tries, and reports */
         w->prepare_us = now_us(w) + (int64_t)w->config.space_retry_ms * 1000;
+    else if (w->packer)
+        rung_worker_wake(w->packer); /* where a spare was needed, a segment was sealed */
+    return RUNG_WORKER_AGAIN;
+}
+
+/* ---- the packer ---- */
+
+static uint32_t step_packer(void *arg, bool is_stopping) {
+    rung_writer *w = arg;
+    rung_err err = {0};
+    int64_t wait_us = w->pack_us - now_us(w);
+    if (is_stopping)
+        return RUNG_WORKER_END;
+    if (wait_us > 0)
+        return (uint32_t)(wait_us / 1000) + 1;
+    rung_status st = rung_segment_log_pack(w->log, &err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_WORKER_SLEEP;
+    if (st < 0) {
+        w->pack_us = now_us(w) + INT64_C(1000) * PACK_RETRY_MS;
+        if (w->config.say)
+            w->config.say(w->config.ctx, err.message);
+    }
     return RUNG_WORKER_AGAIN;
 }
 
@@ -305,14 +333,20 @@ static void release(rung_writer *w) {
     rung_alloc_free(w->alloc, w, sizeof *w);
 }
 
-/* The helper first: the writer wakes it. */
+/* The packer first, which the helper wakes; then the helper, which the writer wakes. */
 static rung_status start_workers(rung_writer *w, rung_err *err) {
     const rung_writer_config *c = &w->config;
-    rung_status st = rung_worker_start(c->threads, w->alloc, step_helper, w, &w->helper, err);
+    rung_status st = RUNG_OK;
+    if (c->packs)
+        st = rung_worker_start(c->threads, w->alloc, step_packer, w, &w->packer, err);
+    if (st == RUNG_OK)
+        st = rung_worker_start(c->threads, w->alloc, step_helper, w, &w->helper, err);
     if (st == RUNG_OK)
         st = rung_worker_start(c->threads, w->alloc, step_writer, w, &w->writer, err);
-    if (st < 0)
+    if (st < 0) {
         rung_worker_stop(w->helper);
+        rung_worker_stop(w->packer);
+    }
     return st;
 }
 
@@ -353,6 +387,7 @@ void rung_writer_destroy(rung_writer *w) {
         return;
     rung_worker_stop(w->writer);
     rung_worker_stop(w->helper);
+    rung_worker_stop(w->packer);
     while (w->config.is_inline && w->status == RUNG_OK && w->proposals.taken != w->proposals.tail)
         step_inline(w);
     release(w);

@@ -36,10 +36,12 @@ typedef struct rung_writer_config {
      * the machine may lose what was committed since the last sync. Needs a relaxed log. */
     uint32_t sync_every_ms;
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0 = 200 */
+    bool packs;              /* compress sealed segments, in a worker of its own */
     /* Called when there is something to deliver or the log's state has changed; by the worker, without holding a
      * lock. */
     void (*wake)(void *ctx);
     void (*fatal)(void *ctx, const rung_err *err);
+    void (*say)(void *ctx, const char *line); /* from a worker: packing failed. NULL: nobody */
     void *ctx;
 } rung_writer_config;
 

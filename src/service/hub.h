@@ -56,6 +56,7 @@ typedef struct rung_hub_config {
     uint64_t segment_size; /* 0: 64 MiB */
     /* As in rung_config. */
     uint32_t sync_every_ms, id_capacity;
+    bool packs; /* compress full segments of the log; not if inline */
     int64_t id_keep_ms, at_ahead_ms, max_jump_ms;
     const char *zoneinfo;
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0: 200 */

@@ -323,7 +323,7 @@ class Package(unittest.TestCase):
         root = self.folder / "library"
         self.run_tool("dpkg-deb", "-x", package, root)
         requires = re.search(r"Requires.private: (.*)", next(root.rglob("rung.pc")).read_text())[1].split()
-        packages = {"libcrypto": "libssl-dev"}
+        packages = {"libcrypto": "libssl-dev", "libzstd": "libzstd-dev"}
         for name in requires:
             self.assertIn(packages[name], re.split(r", | \(", depends))
         self.assertNotIn(".debug_info", self.run_tool("readelf", "-SW", next(root.rglob("librung.a"))))

@@ -265,6 +265,7 @@ static void open_folder(rung_work *work) {
                               .id_keep_ms = t->id_keep_ms,
                               .memory_max = t->memory_max,
                               .snapshot_every = t->snapshot_every,
+                              .packs = true,
                               .follower = &n->follower,
                               .wake = on_wake,
                               .fatal = on_fatal,
