@@ -59,9 +59,9 @@ void bench_load_close(bench_load *load);
 double bench_load_run(bench_load *load, bench_command_maker make, void *ctx, double seconds,
                       uint64_t count);
 
-/* Send `rate` commands a second for `seconds`, whether or not earlier ones are answered, to the connections in turn, and
- * wait for all answers. Adds to load->times how long each took from the moment it was due, not from when it was sent: a
- * server that stands still for a second has kept a second's commands waiting. Returns the answers per second. */
+/* Send `rate` commands a second for `seconds`, whether or not earlier ones are answered, to the connections in turn,
+ * and wait for all answers. Adds to load->times how long each took from the moment it was due, not from when it was
+ * sent: a server that stands still for a second has kept a second's commands waiting. Returns answers per second. */
 double bench_load_open(bench_load *load, bench_command_maker make, void *ctx, double rate,
                        double seconds);
 

@@ -300,7 +300,7 @@ static void say_last_words(rung_hub *h) {
 static void fail_waiters(rung_waiters *all, const rung_err *err) {
     for (rung_hub_waiter *w; (w = all->first) != NULL;) {
         rung_waiters_remove(all, w);
-        w->end_ticket = 0;
+        w->probe = 0;
         if (w->failed)
             w->failed(w->ctx, err);
         else

@@ -55,8 +55,8 @@ RUNG_NODISCARD rung_status rung__kafka_reader_begin(rung__kafka_reader *r, uint6
 void rung__kafka_reader_close(rung__kafka_reader *r); /* fine when it is not open */
 
 /* The broker says that it does not have the next record (RUNG_ESTALE of check). So does a leader that was replaced and
- * has not noticed, if the metadata came from it: librdkafka before 2.1 does not tell a fetch's epoch. RUNG_EBUSY: resume
- * later. RUNG_ECORRUPT: the brokers have been saying so for connect_ms, and `err` stays. */
+ * has not noticed, if the metadata came from it: librdkafka before 2.1 does not tell a fetch's epoch. RUNG_EBUSY:
+ * resume later. RUNG_ECORRUPT: the brokers have been saying so for connect_ms, and `err` stays. */
 RUNG_NODISCARD rung_status rung__kafka_reader_doubt(rung__kafka_reader *r,
                                                     const rung_kafka_config *config);
 /* Read again from `seq` on, if it must resume and the time has come. What was read must be taken. */
@@ -70,8 +70,8 @@ RUNG_NODISCARD rung_status rung__kafka_span(const rung_kafka_config *config, rd_
                                             uint64_t *last_out, rung_err *err);
 
 /* Check what the reader took from its queue. RUNG_OK: the record with this sequence, whose envelope is in *out.
- * RUNG_NOT_FOUND: the end of the partition. RUNG_EBUSY: a broker has a problem, which will pass. RUNG_ESTALE: it
- * does not have the record, and the reader has stopped. RUNG_ECORRUPT: not a record of this log, or not the next one. */
+ * RUNG_NOT_FOUND: the end of the partition. RUNG_EBUSY: a broker has a problem, which will pass. RUNG_ESTALE: it does
+ * not have the record, and the reader has stopped. RUNG_ECORRUPT: not a record of this log, or not the next one. */
 RUNG_NODISCARD rung_status rung__kafka_check(const rung_kafka_config *config,
                                              const rd_kafka_message_t *message,
                                              const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t seq,

@@ -277,8 +277,8 @@ static void explain_scram(const rung_kafka_config *c) {
                             rd_kafka_version_str());
 }
 
-/* Every broker turned us away for a reason that does not pass (a wrong password, a certificate that is not trusted): say
- * it now. When no broker answered in all the time, say what the last one said. */
+/* Every broker turned us away for a reason that does not pass (a wrong password, a certificate that is not trusted):
+ * say it now. When no broker answered in all the time, say what the last one said. */
 static rung_status give_up(const rung_kafka_config *c, const rung__kafka_trouble *trouble,
                            rung_status st, rung_err *err) {
     if (trouble->is_refusal)

@@ -203,8 +203,8 @@ typedef struct ring_reader {
     uint64_t losses, read;
 } ring_reader;
 
-/* A reader that stops now and then: it gets every record, or is told that it lost one. `last` is the last event; 0: one is
- * being written. */
+/* A reader that stops now and then: it gets every record, or is told that it lost one. `last` is the last event; 0: one
+ * is being written. */
 static void read_on(ring_reader *t, const rung__feed_ring *r, const uint32_t *parts, uint64_t last,
                     uint64_t max) {
     rung__feed_record got;
