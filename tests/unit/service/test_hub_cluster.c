@@ -4,6 +4,9 @@
 /* ctest: labels=thread */
 #include "service/hub.h"
 
+#include "base/bytes.h"
+#include "journal/snapshot_file.h"
+#include "service/store.h"
 #include "support/check.h"
 #include "support/memfs.h"
 #include "support/shared_log.h"
@@ -475,6 +478,58 @@ TEST(a_replay_of_the_log_repairs_it) {
         CHECK_EQ_U64(stat_of(&c.servers[i]).disagreeing, 0);
     }
     end(&c);
+}
+
+/* ---- for tests/e2e/test_kafka_digest.py ---- */
+
+static rung_status write_some(void *ctx, const void *bytes, size_t len) {
+    return rung_snapshot_writer_append(ctx, bytes, len, NULL);
+}
+
+/* The newest snapshot, with one more event that no log has, is the newest of the folder. All its checksums and its
+ * digest are right. */
+static void change_newest(const rung_dir *dir) {
+    char name[RUNG_FILE_NAME_MAX];
+    uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE] = {0};
+    uint64_t seq;
+    size_t count;
+    rung_snapshot_raw raw;
+    rung_snapshot_info info;
+    rung_snapshot_reader *reader;
+    rung_snapshot_writer *writer;
+    rung_state *state;
+    CHECK_OK(rung_snapshot_list(dir, &seq, 1, &count, NULL));
+    CHECK_EQ_U64(count, 1);
+    rung_snapshot_name(name, seq);
+    CHECK_OK(rung_snapshot_raw_open(dir, name, &raw, NULL));
+    rung_file_close(&raw.file);
+    CHECK_OK(rung_snapshot_reader_open(dir, rung_alloc_heap(), raw.uuid, seq, &reader, NULL));
+    CHECK_OK(rung_store_load_snapshot(reader, &(rung_state_config){.alloc = rung_alloc_heap()},
+                                      NULL, NULL, &state, NULL));
+    rung_snapshot_reader_close(reader);
+    rung_event e = {.kind = RUNG_EVENT_SCORE,
+                    .ts_ms = rung_state_time(state),
+                    .score = {.board = RACE,
+                              .player = RUNG_SLICE("cheat"),
+                              .value_count = 1,
+                              .values = {{.i = 1000000}}}};
+    CHECK_OK(rung_state_apply(state, &e, NULL, NULL));
+    CHECK_OK(rung_snapshot_writer_begin(dir, rung_alloc_heap(), raw.uuid, seq + 1, &writer, NULL));
+    CHECK_OK(rung_state_save(state, write_some, writer, NULL));
+    rung_put64(digest, rung_state_digest(state).a);
+    rung_put64(digest + 8, rung_state_digest(state).b);
+    CHECK_OK(rung_snapshot_writer_finish(writer, digest, &info, NULL));
+    rung_state_destroy(state);
+}
+
+TEST(tamper_with_a_folder) {
+    rung_dir dir;
+    const char *path = getenv("RUNG_TAMPER");
+    if (!path)
+        return;
+    CHECK_OK(rung_dir_open(&dir, rung_fs_posix(), path, false, NULL));
+    change_newest(&dir);
+    rung_dir_close(&dir);
 }
 
 /* ---- the level of rules ---- */
