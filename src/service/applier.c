@@ -225,8 +225,7 @@ static rung_status pass_over(rung_applier *a, rung_slice payload, rung_err *err)
     uint64_t seq = rung_state_seq(s) + 1;
     st = rung_node_report_decode(payload, &report, &why);
     if (st < 0)
-        return RUNG_FAIL(err, st, "%s is not a report: %.150s", place_of(a, seq).text,
-                         why.message);
+        return RUNG_FAIL(err, st, "%s is not a report: %.150s", place_of(a, seq).text, why.message);
     rung_state_pass(s);
     if (nodes)
         rung_nodes_hear(nodes, seq, &report, rung_state_digest(s));
