@@ -22,6 +22,9 @@
 typedef struct rung_ask_args {
     const char *url, *key_file, *ca_file;
     bool json;
+    /* Of RUNG_READ_OPTIONS. */
+    bool latest;
+    uint64_t min_seq;
 } rung_ask_args;
 
 #define RUNG_ASK_OPTIONS                                                                           \
@@ -32,6 +35,14 @@ typedef struct rung_ask_args {
         RUNG_OPTION_TEXT(rung_ask_args, ca_file, "--ca-file", "FILE",                              \
                          "certificates to trust, PEM (or RUNG_CA_FILE)"),                          \
         RUNG_OPTION_FLAG(rung_ask_args, json, "--json", "print the server's answer unchanged")
+
+/* Of a command that reads, and where its path has RUNG_READ_QUERY. */
+#define RUNG_READ_OPTIONS                                                                          \
+    RUNG_OPTION_NUMBER(rung_ask_args, min_seq, "--min-seq", "SEQ",                                 \
+                       "wait until the server has applied this record"),                           \
+        RUNG_OPTION_FLAG(rung_ask_args, latest, "--latest",                                        \
+                         "wait for everything that any server has acknowledged")
+#define RUNG_READ_QUERY "min-seq,latest"
 
 /* The same for a command that asks for a ranking. Its options also include RUNG_VIEW_OPTIONS. */
 typedef struct rung_view_args {

@@ -9,7 +9,7 @@
 
 /* ---- list ---- */
 
-static const rung_option list_options[] = {RUNG_ASK_OPTIONS};
+static const rung_option list_options[] = {RUNG_READ_OPTIONS, RUNG_ASK_OPTIONS};
 
 static void add_words(rung_slice raw, char *out, size_t size) {
     rung_answer_items it;
@@ -45,14 +45,15 @@ static void add_board(rung_table *t, rung_slice board) {
 }
 
 /* Page by page; with --json each is a line. */
-static int add_pages(const rung_command *self, rung_client *client, bool is_json, rung_table *t) {
+static int add_pages(const rung_command *self, rung_client *client, const rung_ask_args *args,
+                     rung_table *t) {
     char cursor[32] = "";
     rung_answer_items it;
     rung_reply reply;
     rung_slice boards, board;
     do {
         rung_path path = {0};
-        rung_path_add(&path, "/v1/boards");
+        rung_ask_path(self, "/v1/boards?" RUNG_READ_QUERY, args, &path);
         rung_path_query_number(&path, "limit", 1000);
         rung_path_query(&path, "cursor", *cursor ? cursor : NULL);
         int code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
@@ -60,7 +61,7 @@ static int add_pages(const rung_command *self, rung_client *client, bool is_json
             return code;
         rung_slice body = rung_reply_body(&reply);
         rung_answer_member(body, "next", cursor, sizeof cursor);
-        if (is_json)
+        if (args->json)
             rung_reply_print(&reply);
         else if (rung_answer_find(body, "boards", &boards))
             for (rung_answer_begin(&it, boards); rung_answer_next(&it, &board);)
@@ -75,10 +76,10 @@ static int list_boards(const rung_command *self, rung_client *client, void *args
                                                 {"score", false},
                                                 {"update", false},
                                                 {"windows", false}};
-    bool is_json = ((const rung_ask_args *)args)->json;
+    const rung_ask_args *a = args;
     rung_table *t = rung_table_begin(5, columns);
-    int code = add_pages(self, client, is_json, t);
-    rung_table_print(t, code || is_json ? NULL : stdout);
+    int code = add_pages(self, client, a, t);
+    rung_table_print(t, code || a->json ? NULL : stdout);
     return code;
 }
 
@@ -99,6 +100,7 @@ typedef struct board_args {
 
 static const rung_option show_options[] = {
     RUNG_OPERAND(board_args, board, "BOARD", "the board"),
+    RUNG_READ_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
@@ -120,7 +122,8 @@ static void print_members(rung_slice object, const void *args) {
     }
 }
 
-static const rung_question show = {"GET", "/v1/boards/{BOARD}", .print = print_members};
+static const rung_question show = {"GET", "/v1/boards/{BOARD}?" RUNG_READ_QUERY,
+                                   .print = print_members};
 
 const rung_command rung_command_board_show = {
     .name = "board show",

@@ -21,6 +21,7 @@ static const rung_option export_options[] = {
     RUNG_OPTION_TEXT(export_args, output, "--output", "FILE",
                      "write here instead of standard output"),
     RUNG_VIEW_OPTIONS,
+    RUNG_READ_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
@@ -103,7 +104,8 @@ static int export_page(exporting *e, bool *more_out) {
     rung_reply reply;
     rung_slice entries, entry;
     uint64_t before = e->count;
-    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY, e->args, &path);
+    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY "," RUNG_READ_QUERY, e->args,
+                  &path);
     rung_path_query_number(&path, "limit", PAGE);
     rung_path_query_number(&path, "offset", e->count);
     int code = rung_ask_for(e->self, e->client, "GET", &path, (rung_slice){0}, &reply);

@@ -18,6 +18,12 @@ static const rung_option player_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
+static const rung_option show_options[] = {
+    RUNG_OPERAND(player_args, player, "PLAYER", "the player"),
+    RUNG_READ_OPTIONS,
+    RUNG_ASK_OPTIONS,
+};
+
 static void print_player(rung_slice answer, const void *args) {
     rung_answer_items it;
     rung_slice raw;
@@ -33,12 +39,13 @@ static void print_player(rung_slice answer, const void *args) {
         rung_print_colored(RUNG_COLOR_BAD, "banned: hidden from all rankings\n");
 }
 
-static const rung_question show = {"GET", "/v1/players/{PLAYER}", .print = print_player};
+static const rung_question show = {"GET", "/v1/players/{PLAYER}?" RUNG_READ_QUERY,
+                                   .print = print_player};
 
 const rung_command rung_command_player_show = {
     .name = "player show",
     .summary = "show a player's profile",
-    RUNG_OPTIONS(player_args, player_options),
+    RUNG_OPTIONS(player_args, show_options),
     .question = &show,
 };
 
@@ -175,6 +182,7 @@ static const rung_option friends_options[] = {
     RUNG_OPTION_FLAG(friends_args, follow, "--follow", "one direction only"),
     RUNG_OPTION_TEXT(friends_args, board, "--board", "BOARD", "rank them on this board"),
     RUNG_VIEW_OPTIONS,
+    RUNG_READ_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
@@ -193,9 +201,11 @@ static void print_ranking(rung_slice answer, const void *args) {
     rung_ranking_print(answer, ((const friends_args *)args)->player);
 }
 
-static const rung_question list = {"GET", "/v1/players/{PLAYER}/friends", .print = print_friends};
+static const rung_question list = {"GET", "/v1/players/{PLAYER}/friends?" RUNG_READ_QUERY,
+                                   .print = print_friends};
 static const rung_question ranked = {
-    "GET", "/v1/boards/{--board}/friends/{PLAYER}?" RUNG_VIEW_QUERY, .print = print_ranking};
+    "GET", "/v1/boards/{--board}/friends/{PLAYER}?" RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    .print = print_ranking};
 static const rung_question add = {"PUT", "/v1/players/{PLAYER}/friends/{--add}?follow",
                                   .print = rung_change_print};
 static const rung_question end = {"DELETE", "/v1/players/{PLAYER}/friends/{--remove}?follow",

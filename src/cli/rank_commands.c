@@ -17,6 +17,7 @@ static const rung_option top_options[] = {
     RUNG_OPTION_NUMBER(top_args, limit, "--limit", "N", "how many (default 10)"),
     RUNG_OPTION_NUMBER(top_args, offset, "--offset", "N", "skip this many first"),
     RUNG_VIEW_OPTIONS,
+    RUNG_READ_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
@@ -25,8 +26,9 @@ static void print_ranking(rung_slice answer, const void *args) {
     rung_ranking_print(answer, NULL);
 }
 
-static const rung_question top = {"GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY,
-                                  .print = print_ranking};
+static const rung_question top = {
+    "GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    .print = print_ranking};
 
 const rung_command rung_command_top = {
     .name = "top",
@@ -50,11 +52,13 @@ static const rung_option rank_options[] = {
     RUNG_OPTION_NUMBER(rank_args, around, "--around", "N",
                        "neighbours above and below (default 2)"),
     RUNG_VIEW_OPTIONS,
+    RUNG_READ_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
 static const rung_question rank = {
-    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY, .print = print_ranking};
+    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    .print = print_ranking};
 
 const rung_command rung_command_rank = {
     .name = "rank",
