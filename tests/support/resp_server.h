@@ -27,6 +27,7 @@
 
 typedef struct resp_server_config {
     const char *path;      /* a folder; NULL: in memory */
+    rung_log *log;         /* a log that is elsewhere; NULL: the folder's */
     const char *keys_path; /* the keys file */
     rung_resp_config resp; /* limits */
     uint32_t waiting_max;  /* of the hub */
@@ -99,6 +100,7 @@ static inline void resp_server_open(resp_server *srv) {
     rung_hub_config hub = {.alloc = rung_alloc_heap(),
                            .clock = {resp_server_now, srv},
                            .path = c->path,
+                           .log = c->log,
                            .waiting_max = c->waiting_max,
                            .wake = resp_server_wake,
                            .ctx = srv};
@@ -148,7 +150,8 @@ static inline void *resp_server_main(void *ctx) {
     pthread_cond_signal(&srv->is_up);
     pthread_mutex_unlock(&srv->lock);
     rung_loop_run(srv->loop, RUNG_RUN_UNTIL_STOP);
-    CHECK_OK(rung_hub_close(srv->hub, NULL));
+    bool is_good = !rung_hub_divergence(srv->hub);
+    CHECK((rung_hub_close(srv->hub, NULL) == RUNG_OK) == is_good);
     rung_resp_destroy(srv->resp);
     rung_net_destroy(srv->net);
     rung_access_destroy(srv->access);
