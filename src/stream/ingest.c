@@ -142,6 +142,7 @@ static void publish(rung_ingest *g) {
     g->stats.in_flight = g->in_use;
     g->stats.partitions = count;
     g->stats.stuck = stuck;
+    g->stats.is_paused = g->is_paused;
     g->stats.stalled_ms = g->stalled_ms ? rung__ingest_now_ms(g) - g->stalled_ms + 1 : 0;
     pthread_mutex_unlock(&g->lock);
 }

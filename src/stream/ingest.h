@@ -86,6 +86,7 @@ typedef struct rung_ingest_stats {
     uint32_t partitions; /* assigned to this server */
     uint32_t stuck;      /* of those, not read: their offsets do not fit the topic */
     int64_t stalled_ms;  /* for how long nothing could be submitted; 0: all is well */
+    bool is_paused;      /* there is no room for more records */
 } rung_ingest_stats;
 
 /* With the lag of up to `max` partitions; returns how many. */

@@ -103,6 +103,7 @@ static void start_mock(kit *k) {
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", text, sizeof text), 0);
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "log_level", "0", text, sizeof text), 0);
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "linger.ms", "0", text, sizeof text), 0);
+    CHECK_EQ_I64(rd_kafka_conf_set(conf, "message.max.bytes", "3000000", text, sizeof text), 0);
     k->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
     CHECK(k->rk);
     k->mock = rd_kafka_handle_mock_cluster(k->rk);
@@ -309,7 +310,9 @@ TEST(a_record_that_was_applied_before_changes_nothing) {
 }
 
 typedef struct letter {
-    char code[32], field[64], reason[128], offset[16], partition[16], from[32], value[256];
+    char code[32], field[64], reason[128], offset[16], partition[16], from[32], size[16],
+        value[256];
+    size_t len;
 } letter;
 
 static void copy_header(const rd_kafka_headers_t *headers, const char *name, char *out,
@@ -342,6 +345,8 @@ static letter read_letter(const kit *k, int64_t offset) {
     copy_header(headers, "rung.offset", got.offset, sizeof got.offset);
     copy_header(headers, "rung.partition", got.partition, sizeof got.partition);
     copy_header(headers, "rung.topic", got.from, sizeof got.from);
+    copy_header(headers, "rung.size", got.size, sizeof got.size);
+    got.len = m->len;
     snprintf(got.value, sizeof got.value, "%.*s", (int)m->len, (const char *)m->payload);
     CHECK_EQ_MEM(m->key, "key", 3);
     rd_kafka_message_destroy(m);
@@ -484,6 +489,46 @@ TEST(the_hub_comes_later) {
     k.service.hub = hub;
     UNTIL(&k, is_caught_up(&k, 0));
     CHECK_EQ_I64(score_of(&k, "sum"), 1);
+    end(&k);
+}
+
+TEST(without_room_partitions_are_paused) {
+    kit k;
+    begin(&k, 0);
+    rung_hub *hub = k.service.hub;
+    k.service.hub = NULL; /* nobody takes the records */
+    k.config.in_flight_max = 8;
+    for (int i = 1; i <= 50; i++)
+        for (int p = 0; p < PARTITIONS; p++)
+            produce_score(&k, p, p ? "last" : "sum", i);
+    flush(&k);
+    start(&k, 0);
+    UNTIL(&k, stat_of(&k, 0, NULL).is_paused);
+    CHECK_EQ_U64(stat_of(&k, 0, NULL).in_flight, 8);
+    k.service.hub = hub;
+    UNTIL(&k, is_caught_up(&k, 0));
+    CHECK(!stat_of(&k, 0, NULL).is_paused);
+    CHECK_EQ_U64(stat_of(&k, 0, NULL).records, 100);
+    CHECK_EQ_I64(score_of(&k, "sum"), 1275);
+    CHECK_EQ_I64(score_of(&k, "last"), 50);
+    end(&k);
+}
+
+TEST(a_record_too_large_for_a_dead_letter_is_cut) {
+    static char value[2200000];
+    kit k;
+    begin(&k, 0);
+    memset(value, 'x', sizeof value - 1);
+    produce(&k, 0, value);
+    produce_score(&k, 0, "sum", 1);
+    flush(&k);
+    start(&k, 0);
+    UNTIL(&k, is_caught_up(&k, 0));
+    CHECK_EQ_I64(score_of(&k, "sum"), 1);
+    letter got = read_letter(&k, 0);
+    CHECK_EQ_STR(got.code, "EINVAL");
+    CHECK_EQ_STR(got.size, "2199999");
+    CHECK_EQ_U64(got.len, 64 << 10);
     end(&k);
 }
 
