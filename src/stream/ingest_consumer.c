@@ -57,7 +57,8 @@ static void drop_parts(rung_ingest *g) {
     g->full_since_ms = 0;
 }
 
-static bool add_part(rung_ingest *g, int32_t partition, int64_t offset, bool is_stuck) {
+/* `offset` -1: it does not fit. */
+static bool add_part(rung_ingest *g, int32_t partition, int64_t offset, int64_t committed) {
     if (g->part_count == g->part_cap) {
         uint32_t cap = g->part_cap ? 2 * g->part_cap : 16;
         rung__part *grown = rung_alloc_resize(g->config.alloc, g->parts,
@@ -68,10 +69,10 @@ static bool add_part(rung_ingest *g, int32_t partition, int64_t offset, bool is_
         g->part_cap = cap;
     }
     g->parts[g->part_count++] = (rung__part){.partition = partition,
-                                             .is_stuck = is_stuck,
+                                             .is_stuck = offset < 0,
                                              .position = offset,
                                              .done = offset,
-                                             .committed = offset};
+                                             .committed = committed};
     return true;
 }
 
@@ -120,9 +121,11 @@ static bool begin_parts(rung_ingest *g, rd_kafka_topic_partition_list_t *list) {
     bool is_good = high != NULL;
     for (int i = 0; i < list->cnt && is_good; i++) {
         rd_kafka_topic_partition_t *one = &list->elems[i];
-        one->offset = choose_start(g, one->partition, one->offset, low->elems[i].offset,
-                                   high->elems[i].offset);
-        is_good = !one->err && add_part(g, one->partition, one->offset, one->offset < 0);
+        int64_t committed =
+            one->offset < 0 ? -1 : one->offset; /* -1: the start is committed, too */
+        one->offset =
+            choose_start(g, one->partition, committed, low->elems[i].offset, high->elems[i].offset);
+        is_good = !one->err && add_part(g, one->partition, one->offset, committed);
     }
     for (int i = list->cnt; i-- > 0 && is_good;)
         if (list->elems[i].offset < 0)

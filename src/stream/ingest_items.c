@@ -2,11 +2,13 @@
 /* What becomes of a record, by I1 to I4 of the header. */
 #include "stream/ingest_items.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
     AGAIN_MIN_MS = 20, /* the first delay of a retry; it doubles */
     AGAIN_MAX_MS = 2000,
+    SAY_MS = 1000, /* a shorter delay is not worth a line */
 };
 
 /* ---- records ---- */
@@ -143,6 +145,17 @@ static void delay(rung_ingest *g) {
     g->again_at_ms = now + g->again_ms;
     if (!g->stalled_ms)
         g->stalled_ms = now;
+    if (g->is_stall_said || now - g->stalled_ms < SAY_MS)
+        return;
+    rung__kafka_say(&g->kafka, "ingest %s waits: %s", g->config.name, g->why);
+    g->is_stall_said = true;
+}
+
+static void end_delay(rung_ingest *g) {
+    if (g->is_stall_said)
+        rung__kafka_say(&g->kafka, "ingest %s goes on", g->config.name);
+    g->is_stall_said = false;
+    g->stalled_ms = g->again_ms = 0;
 }
 
 static void put_off(rung__item *it) {
@@ -159,14 +172,11 @@ static void hear_one(rung__item *it) {
     if (it->part)
         it->part->out--;
     if (it->st < 0 && rung__item_is_for_now(it->st, &it->err)) {
-        if (g->stalled_ms == 0)
-            rung__kafka_say(&g->kafka, "ingest %s waits: %s", g->config.name, it->err.message);
+        snprintf(g->why, sizeof g->why, "%.199s", it->err.message);
         put_off(it);
         return;
     }
-    if (g->stalled_ms)
-        rung__kafka_say(&g->kafka, "ingest %s goes on", g->config.name);
-    g->stalled_ms = g->again_ms = 0;
+    end_delay(g);
     if (it->st < 0) {
         die(it, it->st);
         return;
@@ -222,6 +232,7 @@ static uint32_t hand_over_part(rung_ingest *g, rung__part *p, rung__item_queue *
         if (it->offset - p->items.first->offset >= RUNG_SOURCE_WINDOW) /* I2 */
             break;
         if (!read_item(it)) {
+            snprintf(g->why, sizeof g->why, "out of memory");
             put_off(it);
             delay(g);
             break;

@@ -94,6 +94,8 @@ struct rung_ingest {
     int64_t full_since_ms, again_at_ms, again_ms, bury_at_ms, rejoin_at_ms, committed_ms,
         recommitted_ms, stalled_ms;
     rd_kafka_resp_err_t said; /* the last error that was said */
+    bool is_stall_said;
+    char why[200]; /* of the last record that was put off */
     rung_ingest_stats counts;
 
     /* The loop's. */

@@ -461,6 +461,12 @@ TEST(a_new_group_begins_where_it_is_told) {
     produce_score(&k, 0, "sum", 10);
     UNTIL(&k, score_of(&k, "sum") != 0);
     CHECK_EQ_I64(score_of(&k, "sum"), 10);
+    stop(&k, 0);
+    produce_score(&k, 0, "sum", 100);
+    produce_score(&k, 1, "sum", 1000); /* nothing was read here, but the beginning was committed */
+    flush(&k);
+    start(&k, 0);
+    UNTIL(&k, score_of(&k, "sum") == 1110);
     end(&k);
 }
 
