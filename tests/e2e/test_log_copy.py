@@ -63,11 +63,15 @@ class LogCopy(ServerTest):
     def state(self, server):
         return {k: server.get("/readyz").json[k] for k in ("seq", "digest")}
 
+    def ranks(self, server):
+        """The board as people see it. Servers of a topic write records of their own, so sequence and digest go on."""
+        return self.check(server.get("/v1/boards/race/top?limit=1000"), 200).json["entries"]
+
     def folder(self, count=500, **more):
         """The data folder of a server that has stopped, and its state."""
         server = self.serve(**more)
         self.fill(server, 0, count)
-        state = self.state(server)
+        state, self.board = self.state(server), self.ranks(server)
         self.assertEqual(server.stop(), 0)
         return server.data, state
 
@@ -87,7 +91,7 @@ class LogCopy(ServerTest):
                 server.start()
         self.fill(server, 400, 50)
         until(lambda: not list(server.data.glob("00000000000000000001-*")), "the removal of the first segment")
-        state = self.state(server)
+        state, self.board = self.state(server), self.ranks(server)
         self.assertEqual(server.stop(), 0)
         self.assertGreater(self.status(server.data)["first_seq"], 1)
         return server.data, state
@@ -110,7 +114,7 @@ class LogCopy(ServerTest):
         again = self.copy(data, self.url)
         self.assertEqual((again["present"], again["copied"]), (state["seq"], 0))
         a = self.node()
-        self.assertEqual(self.state(a), state)
+        self.assertEqual(self.ranks(a), self.board)
         self.fill(a, 1000, 200)
         self.check(a.post("/v1/boards/race/scores", {"player": "late", "score": 1}), 200)
         later = self.state(a)
@@ -143,12 +147,12 @@ class LogCopy(ServerTest):
                          (first, state["seq"], first - 1, state["digest"]))
         self.assertEqual(self.brokers.client().records(self.topic)[0].offset, first - 1)  # the filling is gone again
         a = self.node(data=new)
-        self.assertEqual(self.state(a), state)
+        self.assertEqual(self.ranks(a), self.board)
         empty = self.node(start=False).start(wait=False)
         self.assertNotEqual(empty.wait_exit(), 0)
         self.assertIn(f"the log begins at {first}, but 1 is needed", empty.log)
         b = self.node("--peers", "http://%s:%d" % a.http)
-        self.assertEqual(self.state(b)["digest"], until(lambda: self.state(a) == self.state(b) and self.state(a), "the same state")["digest"])
+        until(lambda: self.state(a) == self.state(b), "the same state")
         self.fill(b, 2000, 30)
         self.assertEqual((a.stop(), b.stop()), (0, 0))
         back = self.new_folder()
