@@ -5,8 +5,7 @@
  *   A1  A group is up to GROUP scores of one UTC hour, or one event of another kind: only such an event can remove
  *       what an answer names, and the follower is told of a new hour before its first event is applied.
  *   A2  Apply, then tell the follower, then answer.
- *   A3  A void record is applied as a tick at the log's time: the sequence moves on, and at most a window closes that
- *       was due.
+ *   A3  A void record moves the sequence on, and changes nothing else.
  *   A4  A group ends at a checkpoint, so the digest there is that of exactly this sequence. A report is no member of a
  *       group. */
 #include "service/applier.h"
@@ -192,18 +191,6 @@ static rung_status check_record(const rung_applier *a, const rung_log_record *r,
     return RUNG_OK;
 }
 
-/* A3. */
-static rung_status add_void(rung_applier *a, rung_err *err) {
-    rung_status st = rung_applier_finish(a, err);
-    if (st < 0)
-        return st;
-    int64_t now_ms = rung_state_time(a->config.state);
-    a->events[0] = (rung_event){.kind = RUNG_EVENT_TICK,
-                                .ts_ms = now_ms < RUNG_TIME_MS_MIN ? RUNG_TIME_MS_MIN : now_ms};
-    a->count = 1;
-    return RUNG_OK;
-}
-
 static void tell_passed(rung_applier *a, uint64_t seq) {
     const rung_hub_follower *f = a->config.follower;
     const rung_outcome nothing = {.seq = seq, .next_number = UINT32_MAX};
@@ -211,6 +198,17 @@ static void tell_passed(rung_applier *a, uint64_t seq) {
         f->passed(f->ctx, seq);
     if (a->config.answer)
         a->config.answer(a->config.ctx, RUNG_UNCHANGED, &nothing, NULL);
+}
+
+/* A3. */
+static rung_status add_void(rung_applier *a, rung_err *err) {
+    rung_status st = rung_applier_finish(a, err);
+    if (st < 0)
+        return st;
+    rung_state_pass(a->config.state);
+    take_checkpoint(a);
+    tell_passed(a, rung_state_seq(a->config.state));
+    return RUNG_OK;
 }
 
 /* A4. The servers' vote may be that this state is wrong; then nobody is answered. */
