@@ -80,11 +80,16 @@ class Several(ServerTest):
                 for _ in range(count)]
 
     def test_metrics(self):
-        server = self.nodes(1)[0]
+        """With a feed and an ingest, which have panels, too."""
+        brokers.client().create_topic("plays")
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write(f"[ingest.plays]\nbrokers = {brokers.addresses}\ntopic = plays\nboard = race\nplayer = $.player\nscore = $.score\n")
+            file.flush()
+            server = self.nodes(1, "--config", file.name, "--feed-topic", "changes")[0]
         server.put("/v1/boards/race", {})
         server.post("/v1/boards/race/scores", {"player": "ada", "score": 1})
         names = set(re.findall(r"^([a-z_]+)(?:\{| )", server.get("/metrics").body.decode(), re.M))
-        queries = dashboard_queries(SHARED) + rule_queries("alerts-replicated.yml")
+        queries = dashboard_queries(SHARED) + rule_queries("alerts-replicated.yml") + rule_queries("alerts-feed.yml")
         self.assertGreater(len(queries), 10)
         for query in queries:
             self.assertLessEqual(metrics_in(query), names, query)
