@@ -4,33 +4,20 @@
 /* ctest: timeout=300 labels=thread */
 #include "stream/envelope.h"
 #include "stream/skip.h"
+#include "support/c11_threads.h"
 #include "support/check.h"
+#include "support/mock_kafka.h"
 
-#include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct kit {
-    rd_kafka_t *rk; /* of the mock, and of the program that writes what it should not */
-    rd_kafka_mock_cluster_t *mock;
-    rd_kafka_t *other;
+    mock_kafka kafka;
+    rd_kafka_t *other; /* the program that writes what it should not */
     rung_kafka_config config;
     uint32_t lines; /* for the operator */
     char line[512]; /* the last one */
 } kit;
-
-static rd_kafka_t *producer(const char *brokers) {
-    char text[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    CHECK_EQ_I64(rd_kafka_conf_set(conf, "log_level", "3", text, sizeof text), RD_KAFKA_CONF_OK);
-    if (brokers)
-        CHECK_EQ_I64(rd_kafka_conf_set(conf, "bootstrap.servers", brokers, text, sizeof text),
-                     RD_KAFKA_CONF_OK);
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    CHECK(rk);
-    return rk;
-}
 
 static void note_line(void *ctx, const char *line) {
     kit *t = ctx;
@@ -39,29 +26,22 @@ static void note_line(void *ctx, const char *line) {
 }
 
 static void kit_init(kit *t) {
-    /* A mock broker answers a fetch late, not when there is something new. */
-    static const rung_kafka_option options[] = {{"fetch.wait.max.ms", "10"}};
-    *t = (kit){.rk = producer(NULL)};
-    t->mock = rd_kafka_mock_cluster_new(t->rk, 1);
-    CHECK(t->mock);
-    CHECK_EQ_I64(rd_kafka_mock_topic_create(t->mock, "rung", 1, 1), 0);
-    t->config = (rung_kafka_config){.alloc = rung_alloc_heap(),
-                                    .brokers = rd_kafka_mock_cluster_bootstraps(t->mock),
-                                    .topic = "rung",
-                                    .options = options,
-                                    .option_count = 1,
-                                    .is_unchecked = true, /* mock brokers do not tell settings */
-                                    .timeout_ms = 5000,
-                                    .proposals_max = 100,
-                                    .say = note_line,
-                                    .ctx = t};
-    t->other = producer(t->config.brokers);
+    char text[256];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    *t = (kit){0};
+    mock_kafka_init(&t->kafka);
+    t->config = mock_kafka_config(&t->kafka);
+    t->config.say = note_line;
+    t->config.ctx = t;
+    CHECK_EQ_I64(rd_kafka_conf_set(conf, "bootstrap.servers", t->config.brokers, text, sizeof text),
+                 RD_KAFKA_CONF_OK);
+    t->other = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
+    CHECK(t->other);
 }
 
 static void kit_deinit(kit *t) {
     rd_kafka_destroy(t->other);
-    rd_kafka_mock_cluster_destroy(t->mock);
-    rd_kafka_destroy(t->rk);
+    mock_kafka_deinit(&t->kafka);
 }
 
 /* Another program writes. */
