@@ -156,6 +156,14 @@ static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_ev
         rung_worker_wake(f->worker);
 }
 
+/* A record without an event: nothing to publish. */
+static void passed(void *ctx, uint64_t seq) {
+    rung_feed *f = ctx;
+    pthread_mutex_lock(&f->lock);
+    f->applied_seq = seq;
+    pthread_mutex_unlock(&f->lock);
+}
+
 /* ---- the owner: snapshots ---- */
 
 /* F4 */
@@ -754,6 +762,7 @@ rung_status rung_feed_create(const rung_feed_config *config, rung_feed **out, ru
     f->port = (rung_hub_follower){.ctx = f,
                                   .begin = begin,
                                   .applied = applied,
+                                  .passed = passed,
                                   .on_close = on_close,
                                   .on_change = on_change,
                                   .snapshot_before = snapshot_before,
