@@ -173,7 +173,7 @@ static rung_status find_offsets(const rung__feed_topic *t, int64_t which,
 
 /* What was read of one partition. */
 typedef struct tail_read {
-    bool is_reading;
+    bool is_started, is_reading;
     uint32_t records; /* that are not a feed's */
 } tail_read;
 
@@ -228,16 +228,20 @@ static rung_status read_tails(rung__feed_topic *t, tail_read *tails, rung__feed_
     return RUNG_OK;
 }
 
-static void begin_tails(rung__feed_topic *t, const rd_kafka_topic_partition_list_t *low,
-                        const rd_kafka_topic_partition_list_t *high, tail_read *tails) {
+static rung_status begin_tails(rung__feed_topic *t, const rd_kafka_topic_partition_list_t *low,
+                               const rd_kafka_topic_partition_list_t *high, tail_read *tails,
+                               rung_err *err) {
     for (uint32_t p = 0; p < t->partitions; p++) {
         int64_t from = high->elems[p].offset - TAIL;
         from = from > low->elems[p].offset ? from : low->elems[p].offset;
-        tails[p] =
-            (tail_read){.is_reading = from < high->elems[p].offset &&
-                                      rd_kafka_consume_start_queue(t->reader.topic, (int32_t)p,
-                                                                   from, t->reader.queue) == 0};
+        if (from >= high->elems[p].offset)
+            continue; /* it is empty */
+        if (rd_kafka_consume_start_queue(t->reader.topic, (int32_t)p, from, t->reader.queue) != 0)
+            return RUNG_FAIL(err, RUNG_EIO, "the end of topic %.100s cannot be read: %s",
+                             t->config.kafka.topic, rd_kafka_err2str(rd_kafka_last_error()));
+        tails[p] = (tail_read){.is_started = true, .is_reading = true};
     }
+    return RUNG_OK;
 }
 
 static rung_status judge_tails(const rung__feed_topic *t, const tail_read *tails,
@@ -263,10 +267,12 @@ rung_status rung__feed_topic_ends(rung__feed_topic *t, rung__feed_end *ends, run
     if (st == RUNG_OK)
         st = find_offsets(t, RD_KAFKA_OFFSET_END, &high, err);
     if (st == RUNG_OK) {
-        begin_tails(t, low, high, tails);
-        st = read_tails(t, tails, ends, err);
+        st = begin_tails(t, low, high, tails, err);
+        if (st == RUNG_OK)
+            st = read_tails(t, tails, ends, err);
         for (uint32_t p = 0; p < t->partitions; p++)
-            rd_kafka_consume_stop(t->reader.topic, (int32_t)p);
+            if (tails[p].is_started)
+                rd_kafka_consume_stop(t->reader.topic, (int32_t)p);
     }
     if (st == RUNG_OK)
         st = judge_tails(t, tails, ends, err);
