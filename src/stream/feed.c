@@ -54,6 +54,8 @@ enum {
 };
 #define MEMORY_BYTES ((size_t)32 << 20)
 #define KEEP_MS      INT64_C(86400000)
+/* A shared log may delete records after a day, and a server must find what comes after its snapshot. */
+#define SHARED_KEEP_MS_MAX INT64_C(43200000)
 
 /* What is known of a partition. F1 */
 typedef struct partition {
@@ -180,7 +182,10 @@ static uint64_t snapshot_before(void *ctx) {
         return UINT64_MAX;
     }
     f->held_since_ms = f->held_since_ms ? f->held_since_ms : now_ms(f);
-    if (now_ms(f) - f->held_since_ms < f->config.keep_ms)
+    int64_t keep_ms = f->config.keep_ms;
+    if (rung_log_is_shared(f->log) && keep_ms > SHARED_KEEP_MS_MAX)
+        keep_ms = SHARED_KEEP_MS_MAX;
+    if (now_ms(f) - f->held_since_ms < keep_ms)
         return 0;
     if (!f->has_given_up)
         rung__kafka_say(&f->config.kafka,

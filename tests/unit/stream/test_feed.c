@@ -271,4 +271,25 @@ TEST(a_producer_that_gives_up_is_replaced) {
     kit_deinit(&k);
 }
 
+TEST(snapshots_do_not_wait_for_ever) {
+    kit k;
+    rung_err err = {0};
+    kit_init(&k, 0);
+    submit(&k, 10);
+    wait_published(&k);
+    kit_close(&k);
+    k.config.keep_ms = 200;
+    CHECK_EQ_I64(rd_kafka_mock_broker_set_down(k.mock, 1), 0);
+    kit_open(&k);
+    CHECK_OK(rung_hub_save(k.hub, &err)); /* the first need not wait */
+    submit(&k, 10);
+    CHECK_STATUS(rung_hub_save(k.hub, &err), RUNG_EBUSY);
+    while (rung_hub_save(k.hub, &err) == RUNG_EBUSY)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    CHECK(strstr(k.said, "no longer wait for it"));
+    CHECK_EQ_I64(rd_kafka_mock_broker_set_up(k.mock, 1), 0);
+    wait_published(&k);
+    kit_deinit(&k);
+}
+
 RUNG_TEST_MAIN
