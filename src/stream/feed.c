@@ -357,15 +357,26 @@ static void lose_replayed(void *ctx, uint64_t seq) {
     ((rung_feed *)ctx)->is_replay_cut = true; /* and begin again */
 }
 
+/* A record of our own to every partition. Waits for the brokers. */
+static rung_status send_everywhere(rung_feed *f, uint64_t seq, rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (uint32_t p = 0; p < f->partition_count && st == RUNG_OK; p++)
+        while ((st = send_own(f, p, seq, err)) == RUNG_EBUSY) {
+            if (is_cut(f))
+                return RUNG_FAIL(err, RUNG_EIO, "another server publishes now");
+            rung_status polled = rung__feed_topic_poll(f->topic, IDLE_MS, err);
+            if (polled < 0)
+                return polled;
+        }
+    return st;
+}
+
 /* State in every partition that the feed goes on with event `first`. */
 static rung_status send_gap(rung_feed *f, uint64_t first, rung_err *err) {
-    rung_status st = RUNG_OK;
     rung__feed_write_gap(&f->json, f->read_seq + 1, first - 1);
-    for (uint32_t p = 0; p < f->partition_count && st == RUNG_OK; p++)
-        st = send_own(f, p, first - 1, err);
     f->from_seq = first;
     f->read_seq = first - 1;
-    return st;
+    return send_everywhere(f, first - 1, err);
 }
 
 /* What is not to be had any more. */
@@ -478,7 +489,6 @@ static void note_seen(rung_feed *f, bool is_known, uint64_t seq) {
 
 /* A feed that no server has published to: where does it begin? */
 static rung_status begin_feed(rung_feed *f, uint64_t last, rung_err *err) {
-    rung_status st = RUNG_OK;
     f->read_seq = 0;
     for (uint32_t p = 0; p < f->partition_count; p++)
         f->partitions[p] = (partition){.last = {0, 0}};
@@ -488,9 +498,7 @@ static rung_status begin_feed(rung_feed *f, uint64_t last, rung_err *err) {
         return send_gap(f, last + 1, err);
     }
     rung__feed_write_progress(&f->json, 0, log_time(f));
-    for (uint32_t p = 0; p < f->partition_count && st == RUNG_OK; p++)
-        st = send_own(f, p, 0, err);
-    return st;
+    return send_everywhere(f, 0, err);
 }
 
 /* This server leads: find where to go on. RUNG_NOT_FOUND: it must catch up with the log first. */
@@ -743,7 +751,7 @@ const rung_hub_follower *rung_feed_port(rung_feed *f) {
 
 static void set_defaults(rung_feed_config *c) {
     c->kafka.alloc = c->alloc;
-    c->kafka.proposals_max = IN_FLIGHT;
+    c->kafka.proposals_max = c->kafka.proposals_max ? c->kafka.proposals_max : IN_FLIGHT;
     c->kafka.timeout_ms = TIMEOUT_MS;
     c->kafka.connect_ms = TIMEOUT_MS;
     rung__kafka_defaults(&c->kafka);

@@ -24,7 +24,8 @@ typedef struct rung_feed rung_feed; /* heap object; whoever created it calls run
 /* Zero is a good default for every field but alloc, kafka and folder. Texts are used until destroy. */
 typedef struct rung_feed_config {
     const rung_alloc *alloc;
-    /* brokers, topic, options, replication, min_isr, clock, threads, say, ctx; alloc is set here */
+    /* brokers, topic, options, replication, min_isr, clock, threads, say, ctx; proposals_max: records in flight,
+     * 0: 8,192; alloc is set here */
     rung_kafka_config kafka;
     const char *folder;  /* the hub's */
     const rung_fs *fs;   /* NULL: the operating system's files */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PRODUCE = 0, PARTITIONS = 3, PLAYERS = 7 };
+enum { PRODUCE = 0, PARTITIONS = 3, MANY_PARTITIONS = 40, PLAYERS = 7 };
 
 typedef struct kit {
     rd_kafka_t *rk;
@@ -63,6 +63,7 @@ static void kit_init(kit *k, size_t memory_bytes) {
     k->mock = rd_kafka_mock_cluster_new(k->rk, 1);
     CHECK(k->mock);
     CHECK_EQ_I64(rd_kafka_mock_topic_create(k->mock, "feed", PARTITIONS, 1), 0);
+    CHECK_EQ_I64(rd_kafka_mock_topic_create(k->mock, "wide", MANY_PARTITIONS, 1), 0);
     snprintf(k->folder, sizeof k->folder, "/tmp/rung-feed-XXXXXX");
     CHECK(mkdtemp(k->folder));
     k->config = (rung_feed_config){
@@ -157,7 +158,7 @@ static void read_record(reading *r, const rd_kafka_message_t *m, rung__feed_posi
     r->scores[player] = value;
 }
 
-static reading read_topic(const kit *k) {
+static reading read_topic(const kit *k, const char *name, int32_t partitions) {
     char text[256];
     reading r = {0};
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -166,8 +167,8 @@ static reading read_topic(const kit *k) {
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "enable.partition.eof", "true", text, sizeof text), 0);
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof text);
     CHECK(rk);
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, "feed", NULL);
-    for (int32_t p = 0; p < PARTITIONS; p++) {
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, name, NULL);
+    for (int32_t p = 0; p < partitions; p++) {
         rung__feed_position last = {0, 0};
         bool is_end = false;
         CHECK_EQ_I64(rd_kafka_consume_start(topic, p, RD_KAFKA_OFFSET_BEGINNING), 0);
@@ -188,7 +189,7 @@ static reading read_topic(const kit *k) {
 
 static reading check_complete(kit *k) {
     wait_published(k);
-    reading r = read_topic(k);
+    reading r = read_topic(k, "feed", PARTITIONS);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < PLAYERS; i++)
         sum += r.scores[i];
@@ -268,6 +269,23 @@ TEST(a_producer_that_gives_up_is_replaced) {
         submit(&k, 20);
         check_complete(&k);
     }
+    kit_deinit(&k);
+}
+
+/* More partitions than records may be in flight: the beginning of a feed is stated in each of them. */
+TEST(a_gap_is_stated_in_every_partition) {
+    kit k;
+    kit_init(&k, 0);
+    submit(&k, 20);
+    wait_published(&k); /* a mock broker aborts when a member leaves that is about to join */
+    kit_close(&k);
+    k.config.kafka.topic = "wide";
+    k.config.kafka.proposals_max = 16;
+    k.config.is_from_first = false;
+    kit_open(&k);
+    wait_published(&k);
+    CHECK_EQ_U64(read_topic(&k, "wide", MANY_PARTITIONS).gaps, MANY_PARTITIONS);
+    CHECK_EQ_U64(rung_feed_stat(k.feed).gaps, 0); /* nothing was lost */
     kit_deinit(&k);
 }
 
