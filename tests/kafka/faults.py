@@ -35,7 +35,7 @@ ROUND = 20  # faults, then all is healed and checked
 WRITERS = 6
 GAP = (0.1, 1.2)  # seconds between two faults, and then
 PROGRESS, PROGRESS_WAIT = 50, 1.0  # so many acknowledgements, or so many seconds
-TWO_BROKERS = 0.15  # how often a second broker is hit
+TWO_BROKERS = 0.3  # how often a second broker is hit
 LASTS = (0.5, 4.0)  # seconds that a fault lasts
 BROKER_LEAVE = 10  # seconds for a broker to end when told to
 HEAL_WAIT = 180  # seconds; only reached when something is wrong
@@ -115,7 +115,7 @@ class Fault:
 
 
 class Killed(Fault):
-    what, healing, weight = "killed", "started", 4
+    what, healing, weight = "killed", "started", 2  # a broker takes long to start
 
     def begin(self):
         self.target.kill()
@@ -135,7 +135,7 @@ class Stopped(Fault):
 
 
 class Restarted(Killed):
-    what, healing, weight = "told to end", "started", 2
+    what, healing, weight = "told to end", "started", 1
 
     def begin(self):
         self.target.process.send_signal(signal.SIGTERM)
@@ -148,7 +148,7 @@ class Restarted(Killed):
 
 
 class KilledServer(Killed):
-    is_of_broker = False
+    is_of_broker, weight = False, 4
 
 
 class StoppedServer(Stopped):
@@ -156,7 +156,7 @@ class StoppedServer(Stopped):
 
 
 class RestartedServer(Restarted):
-    is_of_broker = False
+    is_of_broker, weight = False, 2
 
 
 class ServerWithoutFolder(KilledServer):
@@ -169,7 +169,7 @@ class ServerWithoutFolder(KilledServer):
 
 class DiskFull(Fault):
     """The broker notices when it writes, and ends."""
-    what, healing, weight, needs_network = "disk full", "disk has space", 2, True
+    what, healing, weight, needs_network = "disk full", "disk has space", 1, True
 
     def begin(self):
         self.target.disk.fill()
@@ -467,6 +467,7 @@ class Hunt:
 
 def main():
     enter_private()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all is cleaned up
     faults = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int.from_bytes(os.urandom(3), "big")
     return 0 if Hunt(faults, seed).run() else 1
