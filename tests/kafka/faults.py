@@ -260,6 +260,7 @@ class Cluster:
     def load(self):
         self.writers = [Writer(self.nodes, self.counters, f"w{n}", f"{self.seed}-{n}") for n in range(WRITERS)]
         self.workers = [*self.writers, Watcher(self.nodes, self.counters)]
+        self.counters.last_ack = time.monotonic()
         for worker in self.workers:
             worker.start()
 
