@@ -308,32 +308,33 @@ TEST(before_recovery) {
     frontkit_stop(&k);
 }
 
-/* Others have written to the log while it recovered. */
+/* Others have written to the log while it recovered. It adds records of its own, so its sequence is not fixed. */
 TEST(before_it_has_caught_up) {
     static const ask_row behind[] = {
-        {"GET", "/readyz", NULL, 503, "catching up: 1 of 9 records are applied"},
-        {"GET", "/readyz", NULL, 503, "\"progress\":{\"reading\":\"log\",\"done\":1,\"total\":9}"},
+        {"GET", "/readyz", NULL, 503, "of 1000 records are applied"},
+        {"GET", "/readyz", NULL, 503, "\"progress\":{\"reading\":\"log\",\"done\":"},
+        {"GET", "/readyz", NULL, 503, ",\"total\":1000}"},
         {"GET", "/metrics", NULL, 200, "rung_ready 0"},
         {"GET", "/v1/boards", NULL, 200, NULL}, /* it answers who asks all the same */
     };
     static const ask_row close[] = {
-        {"GET", "/readyz", NULL, 200, "\"log\":{\"end_seq\":6,\"lag\":5,"},
+        {"GET", "/readyz", NULL, 200, "\"log\":{\"end_seq\":"},
         {"GET", "/metrics", NULL, 200, "rung_ready 1"},
     };
-    static const ask_row later[] = {{"GET", "/readyz", NULL, 200, "\"lag\":99"}};
+    static const ask_row later[] = {{"GET", "/readyz", NULL, 200, "\"end_seq\":1000,"}};
     frontkit k;
     rung_memfs fs;
     rung_memfs_init(&fs);
-    lagging_log_end_seq = 9;
+    lagging_log_end_seq = 1000;
     frontkit_start(&k, &(frontkit_config){.log = lagging_log_open(&fs, "topic"),
                                           .path = "data",
                                           .fs = &fs.port,
                                           .ready_lag_max = 5});
     ask_all(&k, NULL, behind, COUNT_OF(behind));
-    lagging_log_end_seq = 6;
+    lagging_log_end_seq = rung_state_seq(rung_hub_state(k.hub)) + 5;
     frontkit_tick(&k, 100);
     ask_all(&k, NULL, close, COUNT_OF(close));
-    lagging_log_end_seq = 100; /* once ready, it stays so */
+    lagging_log_end_seq = 1000; /* once ready, it stays so */
     frontkit_tick(&k, 100);
     ask_all(&k, NULL, later, 1);
     frontkit_stop(&k);
