@@ -3,6 +3,7 @@
 
 #include "journal/folder.h"
 #include "journal/snapshot_file.h"
+#include "state/machine.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -37,11 +38,14 @@ void sim_cluster_choose(sim_world *w) {
     t->timeout_us = t->is_calm ? 100000000 : 500000 + below(w, 4000000);
     if (!t->is_calm)
         choose_trouble(w);
+    t->checkpoint_every = 10 + below(w, 40); /* reports are records, too */
+    t->heartbeat_ms = 500 + below(w, 5000);
     t->has_keys = false; /* each node has its own file of them */
     t->crash = t->crash ? 1 + t->crash / 3 : 0;
     t->crash_opening = t->crash ? t->crash + below(w, 2) * below(w, 20) : 0;
     t->kill = t->kill ? 1 + t->kill / 3 : 0;
     t->has_archive = t->has_archive && chance(w, 400);
+    t->has_wrong_state = chance(w, 100);
     t->wipe = chance(w, 600) && !t->has_archive ? 100 + below(w, 300) : 0;
     t->expire = t->wipe && !t->rot && chance(w, 500) ? 1 + below(w, 8) : 0;
 }
@@ -249,5 +253,36 @@ void sim_cluster_compare(const sim_world *w) {
         if (digest.a != first.a || digest.b != first.b)
             sim_fail(&w->trace, "P3: nodes 0 and %u have other states at seq %llu", i,
                      (unsigned long long)w->topic.count);
+        if (rung_hub_divergence(n->hub))
+            sim_fail(&w->trace, "node %u has stopped, and its state is right", i);
     }
+}
+
+bool sim_cluster_is_known(const sim_world *w) {
+    for (uint32_t i = 0; i < w->taste.nodes; i++)
+        if (rung_nodes_stat(rung_hub_nodes(w->nodes[i].hub)).present < w->taste.nodes)
+            return false;
+    return true;
+}
+
+sim_node *sim_cluster_spoil(sim_world *w) {
+    sim_node *n = &w->nodes[below(w, w->taste.nodes)];
+    sim_tell(&w->trace, "the state of node %u becomes wrong", n->number);
+    ((rung_state *)(uintptr_t)n->state)->digest.a ^= 1;
+    w->judge.is_over = true;
+    return n;
+}
+
+void sim_cluster_check_spoiled(sim_world *w, const sim_node *spoiled) {
+    for (uint32_t i = 0; i < w->taste.nodes; i++) {
+        const sim_node *n = &w->nodes[i];
+        const rung_divergence *d = rung_hub_divergence(n->hub);
+        if (n == spoiled && !d)
+            sim_fail(&w->trace, "the wrong state of node %u was not noticed", i);
+        if (n != spoiled && d)
+            sim_fail(&w->trace, "node %u has stopped, and its state is right", i);
+        if (n == spoiled && rung_hub_failure(n->hub, NULL) == RUNG_OK)
+            sim_fail(&w->trace, "node %u knows that its state is wrong, and takes changes", i);
+    }
+    w->report.divergences++;
 }

@@ -30,4 +30,9 @@ bool sim_cluster_is_even(const sim_world *w); /* every node has applied the whol
 /* All have the same state, which is that of the topic. */
 void sim_cluster_compare(const sim_world *w);
 
+bool sim_cluster_is_known(const sim_world *w); /* every node has heard from every other */
+/* Make one node's state wrong. It must notice by the others' digests, and they must not stop. */
+sim_node *sim_cluster_spoil(sim_world *w);
+void sim_cluster_check_spoiled(sim_world *w, const sim_node *spoiled);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/judge.h"
 
+#include "service/node_report.h"
 #include "sim/fields.h"
 #include "support/check.h"
 #include "support/state_model.h"
@@ -76,12 +77,16 @@ static void check_topic(const sim_judge *j, uint64_t seq, const uint8_t *bytes, 
                  (unsigned long long)seq);
 }
 
-static void note_event(sim_judge *j, uint64_t seq, const rung_event *event, rung_status status) {
-    static uint8_t bytes[RUNG_EVENT_BYTES_MAX];
-    size_t len;
+static void check_order(const sim_judge *j, uint64_t seq) {
     if (seq > j->count + 1)
         sim_fail(j->trace, "seq %llu was applied after %llu", (unsigned long long)seq,
                  (unsigned long long)j->count);
+}
+
+static void note_event(sim_judge *j, uint64_t seq, const rung_event *event, rung_status status) {
+    static uint8_t bytes[RUNG_EVENT_BYTES_MAX];
+    size_t len;
+    check_order(j, seq);
     CHECK_OK(rung_event_encode(event, bytes, sizeof bytes, &len));
     if (j->topic)
         check_topic(j, seq, bytes, len);
@@ -106,6 +111,8 @@ void sim_judge_applied(sim_judge *j, uint64_t first_seq, uint32_t count,
                        const rung_event *const *events, const rung_status *statuses,
                        rung_digest digest) {
     char tag[SIM_TAG_SIZE];
+    if (j->is_over)
+        return;
     for (uint32_t i = 0; i < count; i++) {
         note_event(j, first_seq + i, events[i], statuses[i]);
         sim_event_tag(events[i], tag);
@@ -115,6 +122,21 @@ void sim_judge_applied(sim_judge *j, uint64_t first_seq, uint32_t count,
     }
     if (count)
         note_digest(j, first_seq + count - 1, digest);
+}
+
+void sim_judge_passed(sim_judge *j, uint64_t seq, rung_digest digest) {
+    if (j->is_over)
+        return;
+    check_order(j, seq);
+    if (j->topic->records[seq - 1].type != RUNG_LOG_TYPE_REPORT)
+        sim_fail(j->trace, "P3: a node passed over seq %llu, which is an event",
+                 (unsigned long long)seq);
+    sim_tell(j->trace, "    seq %llu: a report", (unsigned long long)seq);
+    if (seq > j->count) {
+        GROW(j->records, j->count, j->room);
+        j->records[j->count++] = (sim_record){0};
+    }
+    note_digest(j, seq, digest);
 }
 
 void sim_judge_forget(sim_judge *j, uint64_t seq) {
@@ -241,10 +263,23 @@ static bool is_status_doubtful(const walk *w, rung_status status) {
     return w->answer.is_change_doubtful && (status == RUNG_OK || status == RUNG_UNCHANGED);
 }
 
+/* A report: only the sequence moves on. */
+static void pass_next(walk *w) {
+    apply_substitute(w, &(rung_event){.ts_ms = state_model_time(w->model)});
+    w->seq++;
+    w->op = NULL;
+    w->hash = 0;
+    w->is_used = true;
+}
+
 static void apply_next(walk *w) {
     const sim_record *r = &w->judge->records[w->seq];
     rung_event e;
     char tag[SIM_TAG_SIZE];
+    if (!r->bytes) {
+        pass_next(w);
+        return;
+    }
     CHECK_OK(rung_event_decode(rung_slice_of(r->bytes, r->len), &e, NULL));
     w->seq++;
     sim_event_tag(&e, tag);
@@ -680,16 +715,24 @@ static void count_events(const sim_judge *j) {
     }
 }
 
+static rung_status fold_one(rung_state *state, const sim_record *r) {
+    rung_event e;
+    if (!r->bytes) {
+        rung_state_pass(state);
+        return RUNG_OK;
+    }
+    CHECK_OK(rung_event_decode(rung_slice_of(r->bytes, r->len), &e, NULL));
+    return rung_state_apply(state, &e, NULL, NULL);
+}
+
 /* P3 once more, from nothing: the state is a fold of the events and depends on nothing else. */
 static void fold_again(const sim_judge *j) {
     rung_state *state;
-    rung_event e;
     CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &state));
     for (uint64_t i = 0; i < j->count; i++) {
         const sim_record *r = &j->records[i];
         int64_t before_ms = rung_state_time(state);
-        CHECK_OK(rung_event_decode(rung_slice_of(r->bytes, r->len), &e, NULL));
-        rung_status st = rung_state_apply(state, &e, NULL, NULL);
+        rung_status st = fold_one(state, r);
         rung_digest digest = rung_state_digest(state);
         if (rung_state_time(state) < before_ms)
             sim_fail(j->trace, "log time goes back at seq %llu", (unsigned long long)i + 1);

@@ -16,7 +16,7 @@
 #include "state/state.h"
 
 typedef struct sim_record {
-    uint8_t *bytes; /* the event, as it is logged */
+    uint8_t *bytes; /* the event, as it is logged; NULL: a node's report, which changes nothing */
     size_t len;
     rung_status status;
     bool has_digest;
@@ -52,6 +52,7 @@ typedef struct sim_judge {
     sim_claim *claims;
     uint32_t claim_count, claim_room;
     bool has_jumps; /* the wall clock may have jumped */
+    bool is_over;   /* what is applied from now on does not count */
     uint32_t id_capacity;
     int64_t id_keep_ms;
     sim_op **ops;
@@ -69,6 +70,8 @@ void sim_judge_opened(sim_judge *j, uint64_t seq, rung_digest digest);
 void sim_judge_applied(sim_judge *j, uint64_t first_seq, uint32_t count,
                        const rung_event *const *events, const rung_status *statuses,
                        rung_digest digest);
+/* The record of this sequence is a report. */
+void sim_judge_passed(sim_judge *j, uint64_t seq, rung_digest digest);
 
 /* Events beyond `seq` were only replayed, in a life that ended before anybody could see them. A topic keeps them. */
 void sim_judge_forget(sim_judge *j, uint64_t seq);

@@ -166,6 +166,15 @@ static void on_applied(void *ctx, uint64_t first_seq, uint32_t count,
         n->applied = first_seq + count - 1;
 }
 
+static void on_passed(void *ctx, uint64_t seq) {
+    sim_node *n = ctx;
+    sim_judge_passed(&n->world->judge, seq, rung_state_digest(n->state));
+    if (n->archive && n->archive->passed)
+        n->archive->passed(n->archive->ctx, seq);
+    if (n->stage != SIM_OPENING)
+        n->applied = seq;
+}
+
 /* ---- life ---- */
 
 static rung_loop *loop(sim_node *n) {
@@ -246,6 +255,9 @@ static rung_status open_topic(sim_node *n, rung_hub_config *hub) {
                                .wake = hub->wake,
                                .ctx = hub->ctx};
     hub->snapshot_every_ms = SHARED_SNAPSHOT_MS;
+    hub->version = "sim";
+    hub->checkpoint_every = n->world->taste.checkpoint_every;
+    hub->heartbeat_ms = n->world->taste.heartbeat_ms;
     return sim_topic_open(&n->world->topic, &config, &hub->log, &n->open_err);
 }
 
@@ -450,6 +462,7 @@ void sim_node_init(sim_node *n, sim_world *w) {
                                       .begin = on_begin,
                                       .before = on_before,
                                       .applied = on_applied,
+                                      .passed = on_passed,
                                       .on_close = on_close,
                                       .catch_up = on_catch_up,
                                       .needed_from = on_needed_from,

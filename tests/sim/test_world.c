@@ -52,7 +52,8 @@ static sim_report run(uint64_t seed) {
     X(copies, "records stored twice")                                                              \
     X(wipes, "emptied folders")                                                                    \
     X(joins, "of them with a peer's snapshot")                                                     \
-    X(gaps, "refused for a gap")
+    X(gaps, "refused for a gap")                                                                   \
+    X(divergences, "wrong states that stopped their nodes")
 
 static void add(sim_report *sum, const sim_report *r) {
 #define ADD(name, text) sum->name += r->name;

@@ -694,11 +694,24 @@ static void compare_nodes(sim_world *w) {
     sim_cluster_compare(w);
 }
 
+static void spoil_a_node(sim_world *w) {
+    uint32_t patience = PATIENCE * w->taste.nodes;
+    if (!w->taste.has_wrong_state)
+        return;
+    while (!sim_cluster_is_known(w) && patience--) /* two votes alone would be a tie */
+        move_on(w);
+    const sim_node *spoiled = sim_cluster_spoil(w);
+    while (!rung_hub_divergence(spoiled->hub) && patience--)
+        move_on(w);
+    sim_cluster_check_spoiled(w, spoiled);
+}
+
 /* What was closed well opens again as it was, also without the events behind a snapshot. */
 static void open_again(sim_world *w) {
     start_nodes(w);
     settle(w);
     compare_nodes(w);
+    spoil_a_node(w);
     stop_nodes(w);
 }
 

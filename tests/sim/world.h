@@ -36,7 +36,8 @@ typedef struct sim_report {
     uint64_t steps, events, answers, closed, crashes, kills, faults, snapshots, cuts, flips,
         refusals; /* of a damaged folder */
     /* Of several nodes. */
-    uint64_t partitions, standstills, pauses, unknown, late, copies, wipes, joins, gaps;
+    uint64_t partitions, standstills, pauses, unknown, late, copies, wipes, joins, gaps,
+        divergences;
 } sim_report;
 
 void sim_run(const sim_config *config, sim_report *report);
@@ -47,9 +48,11 @@ typedef struct sim_taste {
     uint32_t crash, kill, fail, fill, cut, jump, stop, rot;
     uint32_t crash_opening; /* in its place while the server recovers */
     /* Of several nodes. */
-    bool is_calm;                                          /* the shared log has no trouble */
+    bool has_wrong_state; /* in the end one node's state is made wrong: it must stop */
+    bool is_calm;         /* the shared log has no trouble */
     uint32_t cut_off, standstill, stop_node, wipe, expire; /* in parts of a thousand steps */
     uint32_t lose, copy, lag;                              /* in parts of a thousand requests */
+    uint32_t checkpoint_every, heartbeat_ms;               /* of the nodes' reports */
     int64_t timeout_us;                                    /* of the shared log */
     uint32_t pause; /* percent of file calls at which a task is put aside */
     bool has_keys, has_archive, has_meta;
