@@ -519,8 +519,8 @@ static void probe_answered(void *ctx, rung_status st, const rung_outcome *outcom
     (void)outcome;
     h->has_probe = h->is_probe_queued = false;
     h->probes_answered = h->probes;
-    h->probe_err = (rung_err){0};
-    if (st < 0)
+    h->probe_err = st < 0 ? *err : (rung_err){0};
+    if (st == RUNG_EIO) /* the log; other refusals, such as a full queue, are told as they are */
         rung_ignore(RUNG_FAIL_WHY(&h->probe_err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
                                   "the end of the log is unknown: %s", err->message),
                     "those who asked are told");

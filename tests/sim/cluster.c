@@ -29,7 +29,7 @@ static void choose_trouble(sim_world *w) {
     t->stop_node = chance(w, 400) ? 1 + below(w, 5) : 0;
     t->lose = chance(w, 600) ? 10 + below(w, 90) : 0;
     t->copy = chance(w, 300) ? 10 + below(w, 60) : 0;
-    t->lag = chance(w, 400) ? 500 + below(w, 490) : 0;
+    t->lag = chance(w, 400) ? 970 + below(w, 30) : 0;
 }
 
 void sim_cluster_choose(sim_world *w) {

@@ -587,4 +587,31 @@ TEST(rules_are_raised_when_the_last_older_server_is_gone) {
     end(&c);
 }
 
+/* ---- the end of the log ---- */
+
+/* A full queue is not the brokers' fault, and the next question finds room. */
+TEST(who_asks_for_the_end_while_the_queue_is_full_is_told_so) {
+    cluster c;
+    answer scores[4];
+    waiting w = {0};
+    rung_hub_waiter waiter = {.ready = on_ready, .failed = on_failed, .ctx = &w};
+    begin(&c, 1);
+    define_race(&c);
+    close_server(&c.servers[0]);
+    c.servers[0].config.waiting_max = 2;
+    open_server(&c.servers[0]);
+    uint32_t count = 0;
+    while (count < 4 && put_score(&c.servers[0], "ada", 1, &scores[count], NULL) == RUNG_OK)
+        count++;
+    CHECK(count > 0 && count < 4);
+    rung_hub_wait_for_end(c.servers[0].hub, &waiter);
+    settle(&c);
+    CHECK(w.failed == 1 && w.ready == 0);
+    CHECK_EQ_U64(w.reason, RUNG_REASON_OVERLOADED);
+    rung_hub_wait_for_end(c.servers[0].hub, &waiter);
+    settle(&c);
+    CHECK(w.failed == 1 && w.ready == 1);
+    end(&c);
+}
+
 RUNG_TEST_MAIN
