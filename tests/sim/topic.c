@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64, CURSOR_MAX = 20 };
+enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64, CURSOR_MAX = 20, ANSWER_LATE = 8 };
 
 typedef enum phase { SENT, STORED, ACKED, REJECTED, UNKNOWN } phase;
 
@@ -194,7 +194,9 @@ static bool fetch(topic_log *l) {
 /* The question leaves and sees an end; in a later step the answer is here. */
 static bool ask_end(topic_log *l) {
     end_query *q = &l->end;
-    if (q->sent > q->answered && !l->config.link->is_cut_down) {
+    if (q->sent > q->answered) {
+        if (l->config.link->is_cut_down || below(l, ANSWER_LATE))
+            return false;
         q->answered = q->sent;
         q->seq = q->seen;
         q->err = (rung_err){0};
