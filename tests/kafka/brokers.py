@@ -15,6 +15,7 @@
 The broker and its libraries come from Maven into .cache/kafka (see pom.xml). Where there is no Java, no Maven or no network, the
 test is skipped (exit code 77). Waiting is for what a broker says, never for time to pass; every wait has a limit."""
 import fcntl
+import os
 import pathlib
 import shutil
 import signal
@@ -165,7 +166,9 @@ class Broker:
         return code
 
     def pause(self):
+        """Returns when it stands still: on a busy machine some of its threads go on for a while."""
         self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
