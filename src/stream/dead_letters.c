@@ -15,7 +15,7 @@ enum {
 rung_status rung__dead_letters_open(rung__dead_letters *d, const rung_kafka_config *config,
                                     const rung__kafka_hooks *hooks, rung_err *err) {
     *d = (rung__dead_letters){.config = config};
-    return rung__kafka_producer(config, hooks, &d->producer, err);
+    return rung__kafka_producer(config, false, hooks, &d->producer, err);
 }
 
 void rung__dead_letters_close(rung__dead_letters *d) {

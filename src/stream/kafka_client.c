@@ -171,15 +171,16 @@ rung_status rung__kafka_create(const rung_kafka_config *c, rd_kafka_type_t type,
     return RUNG_FAIL(err, RUNG_EIO, "no Kafka client: %.180s", text);
 }
 
-rung_status rung__kafka_producer(const rung_kafka_config *c, const rung__kafka_hooks *hooks,
-                                 rd_kafka_t **rk_out, rung_err *err) {
+rung_status rung__kafka_producer(const rung_kafka_config *c, bool is_patient,
+                                 const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
+                                 rung_err *err) {
     char timeout[16], messages[24];
     snprintf(timeout, sizeof timeout, "%u", c->timeout_ms);
     snprintf(messages, sizeof messages, "%zu", 2 * c->proposals_max);
     const option options[] = {
         {"acks", "all"},
         {"enable.idempotence", "true"},
-        {"linger.ms", "0"},
+        {"linger.ms", is_patient ? "0.06" : "0"},
         {"message.timeout.ms", timeout},
         {"message.max.bytes", "2097152"}, /* the longest record, with its key and its batch */
         {"queue.buffering.max.messages", messages},
@@ -195,6 +196,7 @@ rung_status rung__kafka_reader_open(rung__kafka_reader *r, const rung_kafka_conf
     const option options[] = {
         {"check.crcs", "true"},
         {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"}, /* a lock for every record */
         {"auto.offset.reset", "error"},
         {"isolation.level", "read_uncommitted"},
         {"enable.partition.eof", tells_end ? "true" : "false"},

@@ -7,9 +7,16 @@
  *
  * The ring holds our proposals that have no outcome yet. Each goes
  *
- *     SENT --(report: stored)--> ACKED --(read back)--> delivered as committed
- *       |                          \--(not read back in time)--> UNKNOWN --> delivered as unknown
- *       \--(report: not stored)--> REJECTED, or UNKNOWN if nobody can say --> delivered as that
+ *     QUEUED --(send_group)--> SENT --(report: stored)--> ACKED --(read back)--> delivered as committed
+ *       |                        |                          \--(not read back in time)--> UNKNOWN
+ *       |                        \--(report: not stored)--> REJECTED, or UNKNOWN if nobody can say
+ *       \--(queued for too long)--> REJECTED
+ *
+ * What is proposed while brokers work on a group waits, and makes the next group, as the writer of a segment log does
+ * it. Handing everything over at once is worse in two ways. A producer sends whatever it has whenever it looks, so that
+ * a thousand records become a dozen requests; and while it holds more than it may send now, it polls its socket without
+ * a pause, which takes a core. So there are two producers: a prompt one for small groups, and for large groups a
+ * patient one, which waits until it is told that the group is complete.
  *
  * Invariants:
  *   K1  Outcomes leave at the head of the ring (L3). A record of ours is delivered as ours only if it is the head's and
@@ -19,7 +26,8 @@
  *       before it was read.
  *   K3  Acknowledged by all in-sync replicas before it is committed: the reader alone may see a record that fewer
  *       replicas have.
- *   K4  The producer copies what it is given, so the ring may let go of a proposal before its report has come. */
+ *   K4  The producer copies what it is given, so the ring may let go of a proposal before its report has come.
+ *   K5  At any time only one of the producers has records that are not reported, so the order of proposals holds. */
 #include "stream/kafka_log.h"
 
 #include "journal/sha256.h"
@@ -37,9 +45,10 @@ enum {
     LOOK_MS = 1000,  /* a broker that was not heard of for this long is asked */
     QUIET_MS = 5000, /* without an answer for this long, the log counts as silent */
     CLOSE_POLL_MS = 100,
+    LARGE = 64, /* records: from here on a group is worth the patient producer's wait */
 };
 
-typedef enum phase { SENT, ACKED, REJECTED, UNKNOWN } phase;
+typedef enum phase { QUEUED, SENT, ACKED, REJECTED, UNKNOWN } phase;
 
 typedef struct proposal {
     rung_log_entry entry;
@@ -47,6 +56,15 @@ typedef struct proposal {
     phase phase;
     rd_kafka_resp_err_t code; /* why it is rejected or unknown */
 } proposal;
+
+typedef struct producer {
+    rd_kafka_t *rk; /* NULL: the last one died, and another could not be made */
+    rd_kafka_topic_t *topic;
+    rd_kafka_queue_t *events; /* its main queue */
+    bool is_dead;
+} producer;
+
+enum { PROMPT, PATIENT, PRODUCERS };
 
 /* Where the log ends, asked of a broker by the helper. A question that comes while one is on its way needs another. */
 typedef struct end_query {
@@ -63,20 +81,21 @@ typedef struct kafka_log {
     uint64_t node;
 
     /* The owner's. */
-    rd_kafka_t *producer; /* NULL: the last one died, and another could not be made */
-    rd_kafka_topic_t *producer_topic;
-    rd_kafka_queue_t *producer_events, *reader_events; /* their main queues */
+    producer producers[PRODUCERS], *busy; /* K5 */
     rung__kafka_reader reader;
-    bool is_producer_dead;
+    rd_kafka_queue_t *reader_events; /* its main queue */
     bool is_open, is_started;
-    rung__kafka_trouble trouble; /* while it opens; later: of the last line about it */
-    proposal *ring;              /* by serial & mask */
-    uint64_t mask, head, tail;
-    rd_kafka_message_t *inbox[INBOX]; /* before given_back: destroyed; before inbox_at: lent */
+    rung__kafka_trouble trouble;       /* while it opens; later: of the last line about it */
+    proposal *ring;                    /* by serial & mask */
+    uint64_t mask, head, unsent, tail; /* from `unsent` on they are QUEUED */
+    uint64_t in_flight, group;         /* records without a report; size of the last group */
+    bool has_report;                   /* that a record was stored */
+    rd_kafka_message_t *inbox[INBOX];  /* before given_back: destroyed; before inbox_at: lent */
     size_t given_back, inbox_at, inbox_count;
     rung_log_entry run[INBOX]; /* of the last delivery */
     uint64_t first_seq, next_seq;
     uint64_t end_at_start; /* the last sequence of the partition, when reading began */
+    int64_t delivered_us;  /* when the last delivery was put together */
     rung_err failure;      /* code RUNG_OK while all is well */
     rung_log_stats stats;
 
@@ -146,10 +165,19 @@ static void say_refusal(kafka_log *k, int code, const char *reason) {
         rung__kafka_say(&k->config, "a Kafka broker refuses us: %s", k->trouble.text);
 }
 
+/* NULL: the reader, or a producer that was given up. */
+static producer *producer_of(kafka_log *k, const rd_kafka_t *rk) {
+    for (size_t i = 0; i < PRODUCERS; i++)
+        if (k->producers[i].rk == rk)
+            return &k->producers[i];
+    return NULL;
+}
+
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *ctx) {
     kafka_log *k = ctx;
-    if (code == RD_KAFKA_RESP_ERR__FATAL && rk == k->producer)
-        k->is_producer_dead = true;
+    producer *p = producer_of(k, rk);
+    if (code == RD_KAFKA_RESP_ERR__FATAL && p)
+        p->is_dead = true;
     else if (!k->is_open)
         rung__kafka_note_trouble(&k->trouble, code, reason);
     else if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
@@ -168,11 +196,12 @@ static void refuse(proposal *p, phase as, rd_kafka_resp_err_t code) {
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *ctx) {
     kafka_log *k = ctx;
     uint64_t serial = (uint64_t)(uintptr_t)m->_private;
-    if (!m->err) {
-        note_up(k);
-        k->trouble.is_refusal = false;
-    }
-    if (rk != k->producer || serial < k->head || serial >= k->tail) /* it has its outcome */
+    if (!m->err)
+        k->has_report = true;
+    if (!producer_of(k, rk))
+        return;
+    k->in_flight--;
+    if (serial < k->head) /* it has its outcome */
         return;
     proposal *p = proposal_at(k, serial);
     if (p->phase != SENT)
@@ -185,40 +214,51 @@ static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *ctx) {
         refuse(p, UNKNOWN, m->err);
 }
 
-/* ---- the producer ---- */
+/* ---- the producers ---- */
 
-static rung_status start_producer(kafka_log *k, rung_err *err) {
-    rung_status st = rung__kafka_producer(&k->config, &k->hooks, &k->producer, err);
+static rung_status start_producer(kafka_log *k, producer *p, rung_err *err) {
+    rung_status st =
+        rung__kafka_producer(&k->config, p == &k->producers[PATIENT], &k->hooks, &p->rk, err);
     if (st < 0)
         return st;
-    k->producer_topic = rd_kafka_topic_new(k->producer, k->config.topic, NULL);
-    k->producer_events = rd_kafka_queue_get_main(k->producer);
-    rd_kafka_queue_cb_event_enable(k->producer_events, on_queue_event, k);
+    p->topic = rd_kafka_topic_new(p->rk, k->config.topic, NULL);
+    p->events = rd_kafka_queue_get_main(p->rk);
+    rd_kafka_queue_cb_event_enable(p->events, on_queue_event, k);
     return RUNG_OK;
 }
 
-/* Returns the producer without what hangs on it. */
-static rd_kafka_t *detach_producer(kafka_log *k) {
-    rd_kafka_t *rk = k->producer;
+static rung_status start_producers(kafka_log *k, rung_err *err) {
+    rung_status st = RUNG_OK;
+    k->busy = &k->producers[PROMPT];
+    for (size_t i = 0; i < PRODUCERS && st == RUNG_OK; i++)
+        st = start_producer(k, &k->producers[i], err);
+    return st;
+}
+
+/* Returns librdkafka's handle without what hangs on it. */
+static rd_kafka_t *detach_producer(producer *p) {
+    rd_kafka_t *rk = p->rk;
     if (!rk)
         return NULL;
-    rd_kafka_queue_cb_event_enable(k->producer_events, NULL, NULL);
-    rd_kafka_queue_destroy(k->producer_events);
-    rd_kafka_topic_destroy(k->producer_topic);
-    k->producer = NULL;
+    rd_kafka_queue_cb_event_enable(p->events, NULL, NULL);
+    rd_kafka_queue_destroy(p->events);
+    rd_kafka_topic_destroy(p->topic);
+    *p = (producer){0};
     return rk;
 }
 
 /* An error that the producer does not survive (a sequence that the broker does not accept): all that it had is settled,
  * and another takes its place. Destroying one takes time, so the helper does that. */
-static void replace_producer(kafka_log *k) {
+static void replace_producer(kafka_log *k, producer *p) {
     rung_err err;
-    rd_kafka_purge(k->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    rd_kafka_poll(k->producer, 0);
-    for (uint64_t s = k->head; s < k->tail; s++)
+    rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    rd_kafka_poll(p->rk, 0);
+    for (uint64_t s = k->head; p == k->busy && s < k->unsent; s++)
         if (proposal_at(k, s)->phase == SENT)
             refuse(proposal_at(k, s), UNKNOWN, RD_KAFKA_RESP_ERR__FATAL);
-    rd_kafka_t *old = detach_producer(k);
+    if (p == k->busy)
+        k->in_flight = k->group = 0;
+    rd_kafka_t *old = detach_producer(p);
     pthread_mutex_lock(&k->lock);
     rd_kafka_t *older = k->retired;
     k->retired = old;
@@ -226,9 +266,8 @@ static void replace_producer(kafka_log *k) {
     if (older)
         rd_kafka_destroy(older);
     rung_worker_wake(k->helper);
-    k->is_producer_dead = false;
     k->stats.rebuilds++;
-    if (start_producer(k, &err) < 0)
+    if (start_producer(k, p, &err) < 0)
         rung__kafka_say(&k->config, "writes are refused: %s", err.message);
 }
 
@@ -309,34 +348,67 @@ static void produce(kafka_log *k, uint64_t serial, rung__envelope *envelope) {
     envelope->serial = serial;
     envelope->type = p->entry.type;
     rung__envelope_encode(envelope, key);
-    if (!k->producer)
-        refuse(p, REJECTED, RD_KAFKA_RESP_ERR__STATE);
-    else if (rd_kafka_produce(k->producer_topic, RUNG__PARTITION, RD_KAFKA_MSG_F_COPY, /* K4 */
-                              (void *)p->entry.payload.ptr, p->entry.payload.len, key, sizeof key,
-                              (void *)(uintptr_t)serial) != 0)
+    p->phase = SENT;
+    if (rd_kafka_produce(k->busy->topic, RUNG__PARTITION, RD_KAFKA_MSG_F_COPY, /* K4 */
+                         (void *)p->entry.payload.ptr, p->entry.payload.len, key, sizeof key,
+                         (void *)(uintptr_t)serial) == 0)
+        k->in_flight++;
+    else
         refuse(p, REJECTED, rd_kafka_last_error());
+}
+
+/* Two groups are with the brokers, and nothing comes back: an outcome is due within twice the timeout. */
+static void reject_late(kafka_log *k) {
+    int64_t latest_us = now_us(k) - (int64_t)k->config.timeout_ms * 1000;
+    while (k->unsent < k->tail && proposal_at(k, k->unsent)->sent_us < latest_us)
+        refuse(proposal_at(k, k->unsent++), REJECTED, RD_KAFKA_RESP_ERR__TIMED_OUT);
+}
+
+/* K5. The producer for the next group; NULL: it has to wait. Two small groups may be with the brokers at once, but only
+ * one large one: the patient producer would poll its socket without a pause as long as it holds another. */
+static producer *choose_producer(kafka_log *k, uint64_t count) {
+    producer *p = &k->producers[count < LARGE ? PROMPT : PATIENT];
+    bool is_second = k->busy == p && count < LARGE && k->in_flight <= k->group;
+    return k->in_flight == 0 || is_second ? p : NULL;
+}
+
+/* Hand over what is queued, if it may be. */
+static void send_group(kafka_log *k) {
+    rung__envelope envelope = {.node = k->node};
+    rung_err err;
+    uint64_t count = k->tail - k->unsent;
+    if (count == 0)
+        return;
+    producer *p = choose_producer(k, count);
+    if (!p) {
+        reject_late(k);
+        return;
+    }
+    if (!p->rk && start_producer(k, p, &err) < 0)
+        rung__kafka_say(&k->config, "writes are refused: %s", err.message);
+    memcpy(envelope.log_id, k->id, sizeof envelope.log_id);
+    k->busy = p;
+    k->group = count;
+    for (; k->unsent < k->tail; k->unsent++)
+        if (p->rk)
+            produce(k, k->unsent, &envelope);
+        else
+            refuse(proposal_at(k, k->unsent), REJECTED, RD_KAFKA_RESP_ERR__STATE);
+    if (p == &k->producers[PATIENT] && p->rk)
+        rd_kafka_flush(p->rk, 0); /* wakes its thread: the group is complete */
 }
 
 static rung_status propose(rung_log *log, const rung_log_entry *entries, size_t count,
                            rung_err *err) {
     kafka_log *k = (kafka_log *)log;
-    rung__envelope envelope = {.node = k->node};
-    rung_err why;
     rung_status st = may_propose(k, entries, count, err);
     if (st < 0)
         return st;
-    if (!k->producer && start_producer(k, &why) < 0)
-        rung__kafka_say(&k->config, "writes are refused: %s", why.message);
-    memcpy(envelope.log_id, k->id, sizeof envelope.log_id);
     int64_t sent_us = now_us(k);
-    bool is_refused = false;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t serial = k->tail++;
-        *proposal_at(k, serial) = (proposal){.entry = entries[i], .sent_us = sent_us};
-        produce(k, serial, &envelope);
-        is_refused = is_refused || proposal_at(k, serial)->phase != SENT;
-    }
-    if (is_refused)
+    for (size_t i = 0; i < count; i++)
+        *proposal_at(k, k->tail++) = (proposal){.entry = entries[i], .sent_us = sent_us};
+    send_group(k);
+    if (proposal_at(k, k->tail - 1)->phase == REJECTED)
         tell_news(k);
     return RUNG_OK;
 }
@@ -348,6 +420,9 @@ static void fail(kafka_log *k, const rung_err *err) {
     for (uint64_t s = k->head; s < k->tail; s++)
         if (proposal_at(k, s)->phase == SENT || proposal_at(k, s)->phase == ACKED)
             refuse(proposal_at(k, s), UNKNOWN, RD_KAFKA_RESP_ERR__FATAL);
+        else if (proposal_at(k, s)->phase == QUEUED)
+            refuse(proposal_at(k, s), REJECTED, RD_KAFKA_RESP_ERR__FATAL);
+    k->unsent = k->tail;
     if (k->config.fatal)
         k->config.fatal(k->config.ctx, err);
 }
@@ -369,11 +444,19 @@ static void fill_inbox(kafka_log *k) {
 }
 
 static void hear_reports(kafka_log *k) {
-    if (k->producer)
-        rd_kafka_poll(k->producer, 0);
+    for (size_t i = 0; i < PRODUCERS; i++)
+        if (k->producers[i].rk)
+            rd_kafka_poll(k->producers[i].rk, 0);
     rd_kafka_poll(k->reader.rk, 0);
-    if (k->is_producer_dead)
-        replace_producer(k);
+    if (k->has_report) {
+        k->has_report = false;
+        note_up(k);
+        k->trouble.is_refusal = false;
+    }
+    for (size_t i = 0; i < PRODUCERS; i++)
+        if (k->producers[i].is_dead)
+            replace_producer(k, &k->producers[i]);
+    send_group(k);
 }
 
 /* The head that waits for too long: its report comes within the timeout, so it is the reader that is late. */
@@ -458,7 +541,7 @@ static bool take_own(kafka_log *k, const rung__envelope *e, rung_log_entry *out)
         return false;
     *out = p->entry;
     k->head++;
-    count_time(k, now_us(k) - p->sent_us);
+    count_time(k, k->delivered_us - p->sent_us);
     return true;
 }
 
@@ -500,6 +583,7 @@ static step take_next(kafka_log *k, rung_log_entry *out) {
 
 static size_t gather(kafka_log *k, size_t max) {
     size_t n = 0;
+    k->delivered_us = now_us(k);
     step s = STEP_TAKEN;
     while (n < max && k->inbox_at < k->inbox_count &&
            (s = take_next(k, &k->run[n])) != STEP_STUCK) {
@@ -666,9 +750,10 @@ static rung_log_stats stat_of(rung_log *log) {
 static rung_status flush(kafka_log *k, rung_err *err) {
     int64_t end_us = now_us(k) + (int64_t)k->config.timeout_ms * 1000;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
-    do
-        code = k->producer ? rd_kafka_flush(k->producer, CLOSE_POLL_MS) : code;
-    while (code == RD_KAFKA_RESP_ERR__TIMED_OUT && now_us(k) < end_us);
+    do {
+        send_group(k);
+        code = k->busy && k->busy->rk ? rd_kafka_flush(k->busy->rk, CLOSE_POLL_MS) : code;
+    } while ((code == RD_KAFKA_RESP_ERR__TIMED_OUT || k->unsent < k->tail) && now_us(k) < end_us);
     if (k->failure.code < 0) {
         if (err)
             *err = k->failure;
@@ -683,10 +768,12 @@ static rung_status flush(kafka_log *k, rung_err *err) {
 
 static void release(kafka_log *k) {
     const rung_alloc *a = k->config.alloc;
-    rd_kafka_t *producer = detach_producer(k);
-    if (producer) {
-        rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        rd_kafka_destroy(producer);
+    for (size_t i = 0; i < PRODUCERS; i++) {
+        rd_kafka_t *rk = detach_producer(&k->producers[i]);
+        if (!rk)
+            continue;
+        rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        rd_kafka_destroy(rk);
     }
     rung_worker_stop(k->helper);
     k->inbox_at = k->inbox_count;
@@ -762,7 +849,7 @@ static rung_status open_connections(kafka_log *k, rung_err *err) {
     st = rung_worker_start(k->config.threads, k->config.alloc, help, k, &k->helper, err);
     k->is_open = true;
     k->trouble = (rung__kafka_trouble){0};
-    return st < 0 ? st : start_producer(k, err);
+    return st < 0 ? st : start_producers(k, err);
 }
 
 static rung_status prepare(kafka_log *k, rung_err *err) {

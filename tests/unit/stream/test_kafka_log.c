@@ -265,6 +265,64 @@ TEST(records_out_of_order_are_not_ours) {
     kit_deinit(&t);
 }
 
+/* Groups of all sizes, some of which wait for others: small ones and large ones have producers of their own. */
+TEST(groups_keep_their_order) {
+    enum { ALL = 3000 };
+    static const size_t sizes[] = {1, 3, 200, 1, 70, 63, 64, 5, 400};
+    kit t;
+    rung_log_delivery got;
+    static rung_log_entry entries[400];
+    kit_init(&t);
+    rung_log *log = kit_open(&t);
+    uint64_t sent = 0, seen = 0;
+    for (size_t round = 0; seen < ALL; round++) {
+        size_t count = sizes[round % 9];
+        for (size_t i = 0; i < count; i++)
+            entries[i] =
+                (rung_log_entry){.payload = rung_slice_str("record"), .type = 1, .tag = sent + i};
+        if (sent < ALL && rung_log_propose(log, entries, count, NULL) == RUNG_OK)
+            sent += count;
+        if (rung_log_deliver(log, 512, &got, NULL) != RUNG_OK)
+            continue;
+        CHECK_EQ_U64(got.outcome, RUNG_LOG_COMMITTED);
+        CHECK_EQ_U64(got.first_seq, seen + 1);
+        for (size_t i = 0; i < got.count; i++)
+            CHECK_EQ_U64(got.entries[i].tag, seen++);
+    }
+    CHECK_EQ_U64(rung_log_stat(log).foreign, 0);
+    CHECK_OK(rung_log_close(log, NULL));
+    kit_deinit(&t);
+}
+
+/* The broker is gone: what waits behind a group gets its outcome in time, too, and in order. */
+TEST(groups_that_wait_for_a_broker_that_is_gone) {
+    enum { ALL = 400 };
+    kit t;
+    rung_log_delivery got;
+    static rung_log_entry entries[ALL];
+    kit_init(&t);
+    t.config.timeout_ms = 1000;
+    rung_log *log = kit_open(&t);
+    propose(log, "before", 0);
+    CHECK_OK(next(log, &got, NULL));
+    rd_kafka_mock_broker_set_down(t.kafka.mock, 1);
+    for (size_t i = 0; i < ALL; i++)
+        entries[i] = (rung_log_entry){.payload = rung_slice_str("x"), .type = 1, .tag = i};
+    for (size_t at = 0; at < ALL; at += 100)
+        CHECK_OK(rung_log_propose(log, entries + at, 100, NULL));
+    bool is_rejected = false;
+    for (uint64_t seen = 0; seen < ALL;) {
+        CHECK_OK(next(log, &got, NULL));
+        CHECK(got.outcome != RUNG_LOG_COMMITTED);
+        is_rejected = is_rejected || got.outcome == RUNG_LOG_REJECTED;
+        for (size_t i = 0; i < got.count; i++)
+            CHECK_EQ_U64(got.entries[i].tag, seen++);
+    }
+    CHECK(is_rejected); /* those that were never sent */
+    rung_ignore(rung_log_close(log, NULL), "nobody answers");
+    kit_deinit(&t);
+}
+
 /* A sequence number that the broker cannot have seen: the producer gives up, and another takes its place. */
 TEST(a_producer_that_gives_up_is_replaced) {
     kit t;
