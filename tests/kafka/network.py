@@ -134,6 +134,7 @@ class Place:
             self._enter(self.home)
 
     def close(self):
+        ip("link", "del", self.cable)  # the kernel would do it some time after the last process
         os.close(self.namespace)
         self.holder.kill()
         self.holder.wait()
