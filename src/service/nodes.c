@@ -21,8 +21,6 @@
  *   N4  A divergence is for good: only a new run with another state ends it. */
 #include "service/nodes.h"
 
-#include "base/assert.h"
-
 #include <stdio.h>
 #include <string.h>
 
