@@ -32,7 +32,7 @@ RUNG_NODISCARD rung_status rung__kafka_create(const rung_kafka_config *config, r
                                               rung_err *err);
 
 /* A producer that waits for all in-sync replicas, and retries without reordering. A patient one waits for
- * more records before it sends, until rd_kafka_flush() wakes it or for a millisecond. */
+ * more records before it sends, until rd_kafka_flush() wakes it, but not for long (linger.ms). */
 RUNG_NODISCARD rung_status rung__kafka_producer(const rung_kafka_config *config, bool is_patient,
                                                 const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
                                                 rung_err *err);
