@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """How a server comes to the state of a topic: from a peer's snapshot, through a connection that drips and is cut, under load; and not
 over a gap between its snapshot and the log."""
 import os

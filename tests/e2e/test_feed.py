@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """The change feed on a real broker: every change is in it, in order, as the answers over HTTP said; across kills of the publisher,
 of all servers and of the broker; and what it says of bans, removals, windows and boards."""
 import http.client

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """Scores from foreign topics of a real broker: one effect per record across kills, rebalances and broker restarts; what cannot be
 ingested becomes a dead letter and blocks nothing."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """Servers on one Kafka topic compare their states: a server that begins with a changed snapshot, whose checksums and digest are all
 right, stops serving and says why; the others go on. And GET /v1/nodes, which lists them."""
 import os

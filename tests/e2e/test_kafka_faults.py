@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """Three brokers and three servers. Ten faults of ./dev hunt kafka under load: nothing acknowledged is lost, or counts twice, on any
 server; no fresh read is stale; the servers have the same digests (tests/kafka/faults.py). And faults of their own."""
 import os

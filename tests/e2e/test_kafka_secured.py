@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=300
+# ctest: timeout=300 labels=broker,no-asan
 """A broker that lets in only whom it knows: servers log in over TLS and with SASL. A wrong password, authority or permission is one
 clear line and the end, soon; and no secret is ever shown."""
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=300
+# ctest: timeout=300 labels=broker,no-asan
 """Topics with several replicas: which are created, which are refused as unsafe, and which are accepted with a warning."""
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """`rung log copy`: a data folder into a topic and back, with the same sequences and the same digest, also when the beginning of the log
 is gone, when it is interrupted, and not over anything else. Only one broker."""
 import json

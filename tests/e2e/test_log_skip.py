@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """What does not belong into a topic, on real brokers: a foreign program's records stop every server, and `rung log skip` lets all of them
 pass over it, also those of the future; a record of ours that cannot be read is never passed over; a topic of another cluster is refused."""
 import json

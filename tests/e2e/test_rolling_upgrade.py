@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker,no-asan
 """Three servers on one log behind HAProxy are replaced one after the other, as an upgrade does it, while clients write and read.
 No write fails, is lost or counts twice; every read with min_seq sees its write; at the end all servers have the same state."""
 import http.client
