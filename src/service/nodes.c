@@ -77,6 +77,7 @@ struct rung_nodes {
     int64_t listening_ms; /* since when our reports come back without a gap; INT64_MAX: not yet */
     rung_nodes_stats stats;
     bool has_diverged;
+    bool is_leaving; /* it has said so: nothing may follow */
     rung_divergence divergence;
 };
 
@@ -431,7 +432,7 @@ static int64_t own_beat_ms(const rung_nodes *n) {
 }
 
 bool rung_nodes_is_due(const rung_nodes *n) {
-    return n->is_live && !n->has_diverged &&
+    return n->is_live && !n->has_diverged && !n->is_leaving &&
            (!n->has_sent || !has_reported_all(n) || n->now_ms - n->sent_ms >= own_beat_ms(n));
 }
 
@@ -459,6 +460,7 @@ void rung_nodes_write(rung_nodes *n, rung_report_kind kind, uint64_t seq, rung_n
                               .version = rung_slice_str(c->version ? c->version : ""),
                               .address = rung_slice_str(c->address ? c->address : "")};
     list_checkpoints(n, out);
+    n->is_leaving = n->is_leaving || out->is_leaving;
     n->has_sent = true;
     n->sent_ms = n->now_ms;
     n->sent_seq = n->stats.checkpoint.seq;

@@ -373,6 +373,19 @@ TEST(a_report_is_due_at_first_at_checkpoints_and_with_the_heartbeat) {
     end(&r);
 }
 
+/* A usual report after the last one would make the others think that it is still there. */
+TEST(nothing_follows_the_report_of_leaving) {
+    room r;
+    begin(&r, 2);
+    meet(&r);
+    report_as(&r, 0, RUNG_REPORT_LEAVING, r.seq);
+    checkpoint(&r, (rung_digest[]){GOOD, GOOD});
+    pass(&r, 2 * BEAT_MS);
+    CHECK(!rung_nodes_is_due(r.nodes[0]));
+    CHECK(rung_nodes_is_due(r.nodes[1]));
+    end(&r);
+}
+
 /* ---- presence and rules ---- */
 
 TEST(rules_are_raised_when_everybody_knows_them) {
