@@ -14,10 +14,11 @@
 #include <sanitizer/common_interface_defs.h>
 #define STACK_SIZE ((size_t)2 << 20)
 
-/* A crash drops what a process had; its memory goes back (task.h), but hashes under way are OpenSSL's own. */
+/* A crash drops what a process had; its memory goes back (task.h), but hashes and compression under way are in
+ * memory of OpenSSL and zstd. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
-    return "leak:libcrypto\nleak:CRYPTO_zalloc\n";
+    return "leak:libcrypto\nleak:CRYPTO_zalloc\nleak:libzstd\n";
 }
 #else
 #define STACK_SIZE ((size_t)512 << 10)
