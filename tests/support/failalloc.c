@@ -9,6 +9,7 @@
 
 #include "support/check.h"
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,7 @@ static bool must_fail(rung_failalloc *fa) {
     return true;
 }
 
-static void *failalloc_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
-    rung_failalloc *fa = ctx;
+static void *resize(rung_failalloc *fa, void *ptr, size_t old_size, size_t new_size) {
     CHECK_MSG((ptr == NULL) == (old_size == 0), "failalloc: pointer %p with old size %zu", ptr,
               old_size);
     failalloc_block *old = ptr ? block_of(ptr, old_size) : NULL;
@@ -103,6 +103,15 @@ static void *failalloc_resize(void *ctx, void *ptr, size_t old_size, size_t new_
     }
     if (old)
         drop_block(fa, old);
+    return fresh;
+}
+
+/* A server under test works in several threads. */
+static void *failalloc_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    void *fresh = resize(ctx, ptr, old_size, new_size);
+    pthread_mutex_unlock(&lock);
     return fresh;
 }
 

@@ -12,7 +12,7 @@
  *
  * A size at free or resize that is not the size of the block, a block that is not ours, a write past either end
  * ends the test. Fresh memory is filled with 0xA5, memory given back with 0xDD; a resize always moves, so that a
- * pointer kept across it is found out. One thread at a time. Cost: one malloc and two fills per call. */
+ * pointer kept across it is found out. Any thread may allocate. Cost: one malloc and two fills per call. */
 #ifndef RUNG_TESTS_FAILALLOC_H
 #define RUNG_TESTS_FAILALLOC_H
 
