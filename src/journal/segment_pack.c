@@ -403,7 +403,7 @@ static rung_status write_all(packer *k, rung_err *err) {
 
 /* P3. */
 static rung_status compare(packer *k, rung_err *err) {
-    rung_segment_packed *p;
+    rung_segment_packed *p = NULL;
     rung_status st = rung_segment_packed_open(&p, k->alloc, &k->to, err);
     if (st == RUNG_NOT_FOUND)
         return damage(&k->to, 0, "what was written cannot be read back", err);
@@ -414,8 +414,7 @@ static rung_status compare(packer *k, rung_err *err) {
         if (st == RUNG_OK && memcmp(p->plain, k->plain, plain_length(&k->layout, i)) != 0)
             st = damage(&k->to, p->blocks[i].at, "what was written reads differently", err);
     }
-    if (st >= 0)
-        rung_segment_packed_close(p);
+    rung_segment_packed_close(p);
     return st;
 }
 
