@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
+# ctest: timeout=600 labels=broker
 """Servers that share a log on Kafka: writes to any of them reach all, nothing acknowledged is lost when servers or the broker are
 killed, an id sent to several counts once, and what does not belong into the log stops them."""
 import http.client

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=300 labels=no-asan
+# ctest: timeout=300 labels=broker,no-asan
 """The brokers that other tests run: what was acknowledged is there after kill -9, a pause is waited out, three replicate."""
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=300 labels=no-asan
+# ctest: timeout=300 labels=broker,no-asan
 """docs/replication.md does what it says, with a broker and three servers; what the dashboard and the alerts ask of such servers is
 there; rung status shows all of them."""
 import json

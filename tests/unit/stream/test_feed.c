@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctest: timeout=300 labels=thread */
+/* ctest: timeout=300 labels=thread,broker */
 /* The change feed of a hub against librdkafka's mock brokers: complete and in order, across restarts, a ring that is
  * too small, and a producer that gives up. tests/e2e/test_feed.py has real brokers and several servers. */
 #include "service/hub.h"

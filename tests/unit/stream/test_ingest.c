@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of a topic on librdkafka's mock brokers, ingested into a hub in memory: what is applied, committed, repeated,
  * put off and buried. Real brokers: tests/e2e/test_ingest.py. */
-/* ctest: timeout=300 labels=thread */
+/* ctest: timeout=300 labels=thread,broker */
 #include "stream/ingest.h"
 #include "support/c11_threads.h"
 #include "support/check.h"
