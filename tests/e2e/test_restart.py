@@ -236,7 +236,8 @@ class Restart(ServerTest):
         server.kill()
         server.start()
         server.kill()
-        segment = sorted(server.data.glob("*.seg"))[0]
+        # The start may have cut the first segment where its mark was, and written the rest to the next.
+        segment = next(s for s in sorted(server.data.glob("*.seg")) if any(s.read_bytes()[4096 + 200:4096 + 300]))
         data = bytearray(segment.read_bytes())
         data[4096 + 200] ^= 0x10
         segment.write_bytes(data)
