@@ -18,8 +18,9 @@
 
 typedef struct bucket {
     uint64_t hash;
-    uint64_t level; /* parts: `period_ms` of them are a token */
-    int64_t at_ms;  /* when the level was so */
+    uint64_t level;     /* parts: `period_ms` of them are a token */
+    int64_t at_ms;      /* when the level was so */
+    uint32_t period_ms; /* of its limit: unused for this long, it is full */
     uint32_t chain;
     uint32_t newer, older;
 } bucket;
@@ -95,18 +96,22 @@ static void unlink_chain(rung_rate *r, uint32_t i) {
     *link = r->buckets[i].chain;
 }
 
-/* A free bucket, or the one unused for longest. */
-static uint32_t claim(rung_rate *r) {
+/* A free bucket, or the one unused for longest. `*is_early_out`: that one may not be full yet. */
+static uint32_t claim(rung_rate *r, int64_t now_ms, bool *is_early_out) {
+    *is_early_out = false;
     if (r->used < r->capacity)
         return r->used++;
     uint32_t i = r->oldest;
+    *is_early_out = now_ms - r->buckets[i].at_ms < (int64_t)r->buckets[i].period_ms;
     unlink_use(r, i);
     unlink_chain(r, i);
     return i;
 }
 
-/* Find the bucket of this hash and make it the newest; a new one is full. */
-static bucket *use(rung_rate *r, uint64_t hash, uint64_t full, int64_t now_ms) {
+/* Find the bucket of this hash and make it the newest. A new one is full, or has `crowded` if the table is too small
+ * for the names in use. */
+static bucket *use(rung_rate *r, uint64_t hash, uint64_t full, uint64_t crowded, uint32_t period_ms,
+                   int64_t now_ms) {
     uint32_t *head = head_of(r, hash);
     uint32_t i = *head;
     while (i != NONE && r->buckets[i].hash != hash)
@@ -118,8 +123,13 @@ static bucket *use(rung_rate *r, uint64_t hash, uint64_t full, int64_t now_ms) {
         }
         return &r->buckets[i];
     }
-    i = claim(r);
-    r->buckets[i] = (bucket){.hash = hash, .level = full, .at_ms = now_ms, .chain = *head};
+    bool is_early;
+    i = claim(r, now_ms, &is_early);
+    r->buckets[i] = (bucket){.hash = hash,
+                             .level = is_early ? crowded : full,
+                             .at_ms = now_ms,
+                             .period_ms = period_ms,
+                             .chain = *head};
     *head = i;
     link_newest(r, i);
     return &r->buckets[i];
@@ -159,7 +169,7 @@ __attribute__((noinline)) static bool take(rung_rate *r, rung_rate_kind kind, ru
     uint64_t count = lesser(limit.count, RUNG_RATE_COUNT_MAX);
     uint64_t period = lesser(limit.period_ms, RUNG_RATE_PERIOD_MAX_MS);
     uint64_t full = count * period, wanted = lesser(cost, count) * period;
-    bucket *b = use(r, hash_of(r, kind, name), full, now_ms);
+    bucket *b = use(r, hash_of(r, kind, name), full, wanted, (uint32_t)period, now_ms);
     fill(b, count, period, now_ms);
     bool is_taken = b->level >= wanted;
     if (is_taken)
@@ -187,7 +197,7 @@ void rung_rate_give(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rat
         return;
     uint64_t count = lesser(limit.count, RUNG_RATE_COUNT_MAX);
     uint64_t period = lesser(limit.period_ms, RUNG_RATE_PERIOD_MAX_MS);
-    bucket *b = use(r, hash_of(r, kind, name), count * period, now_ms);
+    bucket *b = use(r, hash_of(r, kind, name), count * period, 0, (uint32_t)period, now_ms);
     b->level += lesser(cost, count) * period;
     fill(b, count, period, now_ms);
 }

@@ -3,9 +3,10 @@
  *
  * A bucket holds up to `count` tokens and refills evenly with `count` tokens per `period_ms`. It counts in integers
  * (a token is `period_ms` parts, a millisecond adds `count` parts), so rounding loses nothing. When the table is
- * full, the least recently used bucket is evicted; its name then starts with a full bucket again. A bucket unused for
- * one period is full anyway, so eviction forgives nothing as long as the table has more buckets than names per
- * period.
+ * full, the least recently used bucket is evicted. A bucket unused for one period is full anyway, so eviction forgives
+ * nothing as long as the table has more buckets than names per period. Beyond that, a new name does not start with a
+ * full bucket but with just enough for its first request: a sender with very many names (an IPv6 /48 has 65,536 /64s)
+ * gains one request per name and no more by pushing its own used-up buckets out.
  *
  *     rung_rate_answer a;
  *     if (!rung_rate_take(rate, RUNG_RATE_KEY, key_id, limit, 1, now_ms, &a))
@@ -35,10 +36,12 @@ typedef struct rung_rate_limit {
 /* Names of different kinds never share a bucket. */
 typedef enum rung_rate_kind {
     RUNG_RATE_KEY = 1,
-    RUNG_RATE_PLAYER = 2, /* submissions for a player */
-    RUNG_RATE_PEER = 3,   /* an address, for requests without a key */
-    RUNG_RATE_TOKEN = 4,  /* a player's own requests */
-    RUNG_RATE_FORGER = 5, /* an address, for tokens whose signature was checked and refused */
+    RUNG_RATE_PLAYER = 2,      /* submissions for a player */
+    RUNG_RATE_PEER = 3,        /* an address, for requests without a key */
+    RUNG_RATE_TOKEN = 4,       /* a player's own requests */
+    RUNG_RATE_FORGER = 5,      /* an address, for tokens whose signature was checked and refused */
+    RUNG_RATE_ADDRESS = 6,     /* an address, for all requests */
+    RUNG_RATE_SUBMISSIONS = 7, /* an address, for its submissions */
 } rung_rate_kind;
 
 /* The values of the headers RateLimit-Limit, -Remaining, -Reset and Retry-After. All 0 without a limit. */

@@ -19,7 +19,7 @@ typedef struct taking {
 /* What is known of a name: nothing, or when it was first seen full and what it took since. */
 typedef struct model_bucket {
     int name;
-    int64_t full_at_ms;
+    int64_t full_at_ms, used_at_ms;
     taking takings[HISTORY];
     int count;
 } model_bucket;
@@ -46,7 +46,9 @@ static uint64_t level_at(const model_bucket *b, uint64_t count, uint64_t period,
     return level;
 }
 
-static model_bucket *model_use(model *m, int name, int64_t now_ms) {
+/* `wanted`: the tokens of the request that uses it. */
+static model_bucket *model_use(model *m, int name, uint64_t wanted, rung_rate_limit limit,
+                               int64_t now_ms) {
     model_bucket found = {.name = name, .full_at_ms = now_ms};
     int i = 0;
     while (i < m->used && m->buckets[i].name != name)
@@ -55,8 +57,10 @@ static model_bucket *model_use(model *m, int name, int64_t now_ms) {
         found = m->buckets[i];
     else if (m->used < m->capacity)
         i = m->used++;
-    else
-        i = m->used - 1; /* the last one goes */
+    else if (now_ms - m->buckets[i = m->used - 1].used_at_ms < (int64_t)limit.period_ms &&
+             wanted < limit.count) /* the last one goes, too early: the new one is not full */
+        found.takings[found.count++] = (taking){now_ms, limit.count - wanted};
+    found.used_at_ms = now_ms;
     memmove(m->buckets + 1, m->buckets, (size_t)i * sizeof m->buckets[0]);
     m->buckets[0] = found;
     return &m->buckets[0];
@@ -97,13 +101,13 @@ static void run(uint64_t seed, int capacity, rung_rate_limit limit, uint64_t ste
                                                     ? limit.period_ms / limit.count + 2
                                                     : 2 * limit.period_ms);
         int len = snprintf(name, sizeof name, "n%d", number);
-        model_bucket *b = model_use(&m, number, now_ms);
+        uint64_t wanted = cost < limit.count ? cost : limit.count;
+        model_bucket *b = model_use(&m, number, wanted, limit, now_ms);
         forget_when_full(b, limit.count, limit.period_ms, now_ms);
         if (b->count == HISTORY) /* a history as long as that is not followed further */
             break;
         uint64_t level = level_at(b, limit.count, limit.period_ms, now_ms),
                  full = (uint64_t)limit.count * limit.period_ms;
-        uint64_t wanted = cost < limit.count ? cost : limit.count;
         bool expected = level >= wanted * limit.period_ms;
         if (expected) {
             b->takings[b->count++] = (taking){now_ms, wanted};

@@ -40,14 +40,38 @@ rung_slice rung_exchange_header(const rung_exchange *x, const char *lower_name) 
     return rung_head_find(&x->head, x->head_bytes, rung_slice_str(lower_name));
 }
 
+static bool client_address(const rung_exchange *x, rung_address *out) {
+    const rung_http_config *config = &x->http->config;
+    if (!x->session || !rung_conn_address(x->session->conn, out))
+        return false;
+    if (x->session->is_from_proxy)
+        rung_forwarded_find(&x->head, x->head_bytes, config->forwarded_by, config->proxies, out);
+    return true;
+}
+
+void rung__exchange_note_client(rung_exchange *x) {
+    rung_address a;
+    if (x->session->is_from_proxy && client_address(x, &a))
+        x->client_key = rung_address_key(&a);
+}
+
+/* A proxy does not always say the port. */
 void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]) {
+    rung_address a;
     text[0] = 0;
-    if (x->session)
-        rung_conn_peer(x->session->conn, text);
+    if (!client_address(x, &a))
+        return;
+    rung_address_text(&a, text);
+    if (!a.is_unix && rung_address_port(&a) == 0)
+        *strrchr(text, ':') = 0;
 }
 
 rung_slice rung_exchange_peer_key(const rung_exchange *x) {
-    return x->session ? rung_conn_peer_key(x->session->conn) : (rung_slice){NULL, 0};
+    if (!x->session)
+        return (rung_slice){NULL, 0};
+    if (x->session->is_from_proxy)
+        return rung_slice_of((const char *)&x->client_key, sizeof x->client_key);
+    return rung_conn_peer_key(x->session->conn);
 }
 
 void *rung_exchange_alloc(rung_exchange *x, size_t size) {

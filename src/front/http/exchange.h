@@ -57,9 +57,10 @@ const rung_request *rung_exchange_request(const rung_exchange *x);
  * refuses repeats where they matter. */
 rung_slice rung_exchange_header(const rung_exchange *x, const char *lower_name);
 
-/* "127.0.0.1:51324"; "" when the client is gone. */
+/* The client's address, as a trusted proxy says it, or the connection's: "127.0.0.1:51324"; "" when the client is gone.
+ * From a proxy that does not tell the port: "203.0.113.7", "[2001:db8::1]". */
 void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]);
-/* rung_conn_peer_key() of its connection; empty when the client is gone. */
+/* The same as rung_conn_peer_key() has it; empty when the client is gone. */
 rung_slice rung_exchange_peer_key(const rung_exchange *x);
 
 /* Did it come on a reserved connection (front/net/net.h)? Those are for requests that must be answered when all other

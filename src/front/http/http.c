@@ -108,7 +108,10 @@ static void *on_opened(void *ctx, rung_conn *c) {
     rung__session *s = pool_take(h, &h->sessions, sizeof *s);
     if (!s)
         return NULL;
+    rung_address from;
     *s = (rung__session){.http = h, .conn = c};
+    s->is_from_proxy = h->config.proxies && h->config.forwarded_by != RUNG_FORWARDED_OFF &&
+                       rung_conn_address(c, &from) && rung_proxies_trust(h->config.proxies, &from);
     rung_conn_deadline(c, idle_ms_of(s));
     return s;
 }
@@ -384,6 +387,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
     s->reading = x;
     fill_request(s, x);
     list_add(s, x);
+    rung__exchange_note_client(x);
     start_body(s, x);
     if (may_run(s, x))
         hand_out(s, x);

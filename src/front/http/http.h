@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "front/http/exchange.h"
+#include "front/http/forwarded.h"
 #include "front/net/net.h"
 
 #include <stdbool.h>
@@ -63,6 +64,9 @@ typedef struct rung_http_config {
     uint32_t discard_max;   /* bytes read of an unwanted body before we close; 0: 64 KiB */
     uint32_t gzip_min;      /* whole answers from this size on; 0: 1,024; UINT32_MAX: never */
     int gzip_level;         /* 1 .. 9; 0: 1 */
+    /* Proxies that say in a header whom they speak for; used until destroy. NULL: none */
+    const rung_proxies *proxies;
+    rung_forwarded_by forwarded_by; /* in which one */
     /* "https://game.example", or "*" for any; ends with NULL; NULL: none */
     const char *const *cors_origins;
 } rung_http_config;

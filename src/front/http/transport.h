@@ -89,6 +89,7 @@ struct rung_exchange {
     char *extra;       /* header fields set by the handler */
     uint32_t extra_len, extra_size;
     uint64_t started_ns, bytes_in, bytes_out;
+    uint64_t client_key; /* rung_address_key() of the client, if the session is a proxy's */
     /* memory */
     rung__block *blocks;
     uint32_t room_used;
@@ -109,6 +110,7 @@ struct rung__session {
     rung__pooled pooled;
     rung_http *http;
     rung_conn *conn;
+    bool is_from_proxy;          /* requests say whom they come from */
     rung_exchange *first, *last; /* in flight, oldest first */
     rung_exchange *reading;      /* whose body is coming; NULL: a body is discarded */
     rung_head *half;             /* the parsed part of an incomplete head; may be NULL */
@@ -158,6 +160,7 @@ void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 void rung__gzip_deinit(rung__gzip *g);
 void rung__exchange_go(rung_exchange *x, rung__exchange_state to);
 /* Append to a buffer of the exchange and charge its growth. False: out of memory. */
+void rung__exchange_note_client(rung_exchange *x); /* its head was read */
 bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes);
 /* End the exchange with a problem; or only send the problem. */
 void rung__exchange_refuse(rung_exchange *x, const rung_head_problem *p);

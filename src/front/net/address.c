@@ -29,6 +29,11 @@ static rung_status parse_path(rung_slice path, rung_address *out, rung_err *err)
     return RUNG_OK;
 }
 
+/* The first character of an address, not of a name. */
+static bool is_hex(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
 /* The host as a number; IPv6 with its brackets taken off. */
 static bool parse_host(rung_slice host, bool is_bracketed, rung_address *out) {
     char text[INET6_ADDRSTRLEN];
@@ -83,6 +88,51 @@ rung_status rung_address_parse(rung_slice text, uint16_t default_port, rung_addr
         a.ip6.sin6_port = htons(number);
     *out = a;
     return RUNG_OK;
+}
+
+bool rung_address_parse_ip(rung_slice text, rung_address *out) {
+    rung_address a = {0};
+    uint16_t port = 0;
+    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+    bool is_bracketed = text.len > 0 && text.ptr[0] == '[';
+    bool is_bare6 =
+        !is_bracketed && colon && memchr(colon + 1, ':', text.len - (size_t)(colon + 1 - text.ptr));
+    if (is_bracketed) {
+        const char *end = memchr(text.ptr, ']', text.len);
+        if (!end)
+            return false;
+        colon = end + 1 < text.ptr + text.len ? end + 1 : NULL;
+        if (colon && *colon != ':')
+            return false;
+    } else if (is_bare6) {
+        colon = NULL;
+    }
+    rung_slice host = text;
+    if (colon) {
+        host.len = (size_t)(colon - text.ptr);
+        if (!parse_port(rung_slice_of(colon + 1, text.len - host.len - 1), &port))
+            return false;
+    }
+    if (is_bracketed)
+        host = rung_slice_of(host.ptr + 1, host.len - 2);
+    if (!host.len || (host.ptr[0] != ':' && !is_hex(host.ptr[0])) ||
+        !parse_host(host, is_bracketed || is_bare6, &a))
+        return false;
+    if (a.any.sa_family == AF_INET)
+        a.ip4.sin_port = htons(port);
+    else
+        a.ip6.sin6_port = htons(port);
+    rung_address_unmap(&a);
+    *out = a;
+    return true;
+}
+
+void rung_address_unmap(rung_address *a) {
+    if (a->is_unix || a->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->ip6.sin6_addr))
+        return;
+    struct sockaddr_in ip4 = {.sin_family = AF_INET, .sin_port = a->ip6.sin6_port};
+    memcpy(&ip4.sin_addr, a->ip6.sin6_addr.s6_addr + 12, sizeof ip4.sin_addr);
+    *a = (rung_address){.ip4 = ip4};
 }
 
 void rung_address_text(const rung_address *a, char text[RUNG_ADDRESS_TEXT_MAX]) {

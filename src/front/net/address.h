@@ -31,6 +31,13 @@ typedef struct rung_address {
 RUNG_NODISCARD rung_status rung_address_parse(rung_slice text, uint16_t default_port,
                                               rung_address *out, rung_err *err);
 
+/* Read what proxies write about a client: 192.0.2.1, 192.0.2.1:443, 2001:db8::1, [2001:db8::1] or [2001:db8::1]:443. No
+ * names; without a port it is 0. */
+bool rung_address_parse_ip(rung_slice text, rung_address *out);
+
+/* Turn an IPv4 address that is mapped to IPv6 into that IPv4 address. */
+void rung_address_unmap(rung_address *a);
+
 /* The same form that rung_address_parse() takes. */
 void rung_address_text(const rung_address *a, char text[RUNG_ADDRESS_TEXT_MAX]);
 

@@ -5,7 +5,8 @@
  *     NEW --> HANDSHAKE --> OPEN --rung_conn_finish--> FINISHING --all sent--> GOODBYE --sent--> LINGERING --> CLOSING
  *       \------^-------------^                            \------- without TLS -------------------^
  *
- * A connection can finish from NEW (refused for lack of a place) and during the handshake. An abort, an error or a
+ * Between NEW and the rest a connection from a trusted proxy is in PROXY, until its header was read. A connection can
+ * finish from NEW (refused for lack of a place) and during the handshake. An abort, an error or a
  * timeout leads from every state to CLOSING. enter() checks the transition and does what a state begins with.
  *
  *  1. kept.len > 0 only while the protocol waits for more bytes, is paused, or output is full.
@@ -67,7 +68,8 @@ void rung__conn_update_reading(rung_conn *c) {
 #define TO(state) (1u << RUNG__CONN_##state)
 
 static const uint8_t edges[] = {
-    [RUNG__CONN_NEW] = TO(HANDSHAKE) | TO(OPEN) | TO(FINISHING) | TO(CLOSING),
+    [RUNG__CONN_NEW] = TO(PROXY) | TO(HANDSHAKE) | TO(OPEN) | TO(FINISHING) | TO(CLOSING),
+    [RUNG__CONN_PROXY] = TO(HANDSHAKE) | TO(OPEN) | TO(FINISHING) | TO(CLOSING),
     [RUNG__CONN_HANDSHAKE] = TO(OPEN) | TO(FINISHING) | TO(CLOSING),
     [RUNG__CONN_OPEN] = TO(FINISHING) | TO(CLOSING),
     [RUNG__CONN_FINISHING] = TO(GOODBYE) | TO(LINGERING) | TO(CLOSING),
@@ -85,6 +87,7 @@ static void enter(rung_conn *c, rung__conn_state state) {
     RUNG_ASSERT(edges[c->state] & 1u << state);
     c->state = state;
     switch (state) {
+    case RUNG__CONN_PROXY:
     case RUNG__CONN_HANDSHAKE:
         set_own_deadline(c, c->net->config.handshake_ms);
         break;
@@ -193,7 +196,8 @@ static void on_closed(rung_stream *s) {
 
 /* Tell a connection that there is no place for it, unless the protocol has no words for that or too many are being
  * told already. */
-static void refuse(rung__listener *l, rung_conn *c) {
+static void refuse(rung_conn *c) {
+    const rung__listener *l = c->listener;
     rung_net *n = c->net;
     n->stats.refused++;
     if (l->tls || !l->protocol->busy.len || n->told_count == REFUSED_MAX) {
@@ -206,9 +210,9 @@ static void refuse(rung__listener *l, rung_conn *c) {
     rung_conn_finish(c);
 }
 
-static void open_conn(rung__listener *l, rung_conn *c) {
+void rung__conn_open(rung_conn *c) {
+    const rung__listener *l = c->listener;
     rung_net *n = c->net;
-    n->stats.accepted++;
     if (l->tls && rung__tls_session_create(l->tls, &n->pool, &c->tls) != RUNG_OK) {
         rung__conn_close(c, true);
         return;
@@ -219,6 +223,16 @@ static void open_conn(rung__listener *l, rung_conn *c) {
         rung__conn_close(c, true);
         return;
     }
+    rung__conn_update_reading(c);
+}
+
+static void begin(rung_conn *c) {
+    c->net->stats.accepted++;
+    if (!rung__conn_awaits_header(c)) {
+        rung__conn_open(c);
+        return;
+    }
+    enter(c, RUNG__CONN_PROXY);
     rung__conn_update_reading(c);
 }
 
@@ -233,15 +247,16 @@ void rung__conn_accept(rung__listener *l) {
     s->loop = n->config.loop;
     s->events = &events;
     s->ctx = c;
+    c->listener = l;
     c->protocol = l->protocol;
     RUNG_LIST_PREPEND(&n->all, c, all);
     n->stats.open++;
     if (rung__conn_ops(c)->accept(l->from, s) != 0 || is_spare)
         rung__conn_close(c, true);
     else if (!rung__conn_find_place(c))
-        refuse(l, c);
+        refuse(c);
     else
-        open_conn(l, c);
+        begin(c);
 }
 
 /* ---- the end ---- */
@@ -329,7 +344,7 @@ void rung__conn_expire(rung_conn *c) {
 void rung__conn_stop(rung_conn *c) {
     if (c->state >= RUNG__CONN_FINISHING)
         return;
-    if (c->protocol->stopping)
+    if (c->session && c->protocol->stopping)
         c->protocol->stopping(c);
     else
         rung_conn_finish(c);

@@ -20,6 +20,7 @@
 /* A connection's life, see conn.c. From FINISHING on the protocol is given nothing more. */
 typedef enum rung__conn_state {
     RUNG__CONN_NEW,
+    RUNG__CONN_PROXY,     /* waits for a proxy's header; has no session yet */
     RUNG__CONN_HANDSHAKE, /* of TLS */
     RUNG__CONN_OPEN,
     RUNG__CONN_FINISHING, /* what is queued is still sent */
@@ -91,6 +92,7 @@ struct rung_net {
 /* Its stream follows it in the same block. */
 struct rung_conn {
     rung_net *net;
+    rung__listener *listener;
     const rung_protocol *protocol;
     void *session;
     rung__tls_session *tls; /* NULL: plain */
@@ -101,6 +103,11 @@ struct rung_conn {
     size_t session_held; /* as the protocol says */
     rung__peer *peer;    /* whose address it has; NULL: not counted */
     uint64_t peer_key;   /* rung__peer_key() of that address; 0 on a unix socket */
+    union {
+        struct sockaddr any; /* sa_family 0: none */
+        struct sockaddr_in ip4;
+        struct sockaddr_in6 ip6;
+    } client; /* of whom a proxy's header speaks */
     rung__place place;
     RUNG_LINK(rung_conn) all, reserved, turn, wheel;
     uint64_t wheel_tick; /* 0: not in the wheel */
@@ -135,6 +142,7 @@ void rung__conn_to_turn(rung_conn *c);
 void rung__conn_leave_turn(rung_conn *c);
 void rung__conn_expire(rung_conn *c); /* its step of the wheel has come; it is out of the wheel */
 void rung__conn_stop(rung_conn *c);   /* the net stops */
+void rung__conn_open(rung_conn *c);   /* it has a place; the proxy's header, if any, was read */
 void rung__conn_opened(rung_conn *c); /* the handshake is over */
 void rung__conn_update_reading(rung_conn *c);
 void rung__conn_close(rung_conn *c, bool with_reset); /* now; twice is fine */
@@ -157,6 +165,9 @@ void rung__conn_stay_within(rung_conn *c); /* it has come to hold more; may clos
 
 /* place.c */
 bool rung__conn_find_place(rung_conn *c); /* false: there is none for it */
+bool rung__conn_awaits_header(const rung_conn *c);
+/* A proxy has said who the client is. False: that address has too many connections, or there is no memory. */
+bool rung__conn_set_client(rung_conn *c, const rung_address *client);
 void rung__conn_leave_place(rung_conn *c);
 
 /* net.c */

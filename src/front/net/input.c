@@ -138,13 +138,60 @@ static void pump_tls(rung_conn *c) {
         rung__conn_to_turn(c);
 }
 
+/* ---- a proxy's header ---- */
+
+static void refuse_header(rung_conn *c) {
+    c->net->stats.refused_proxy++;
+    rung__conn_close(c, true);
+}
+
+/* The header was read, and is out of `kept`: what came behind it is the client's. */
+static void take_client_bytes(rung_conn *c) {
+    rung__conn_open(c);
+    if (c->state == RUNG__CONN_CLOSING)
+        return;
+    if (!c->kept.len) {
+        rung__conn_drop_input(c);
+        return;
+    }
+    if (!c->tls) {
+        deliver(c, rung_buffer_slice(&c->kept));
+        return;
+    }
+    rung_buffer bytes = c->kept; /* TLS borrows them, and `kept` is for what it decrypts */
+    c->kept = (rung_buffer){.alloc = bytes.alloc};
+    if (rung__tls_feed(c->tls, rung_buffer_slice(&bytes)))
+        pump_tls(c);
+    else
+        rung__conn_cut_off(c);
+    c->net->stats.memory -= bytes.size;
+    rung_buffer_deinit(&bytes);
+}
+
+static void take_header(rung_conn *c, rung_slice bytes) {
+    rung_proxy_header header;
+    if (!keep(c, bytes))
+        return;
+    rung_status st = rung_proxy_header_read(rung_buffer_slice(&c->kept), &header);
+    if (st == RUNG_PARTIAL)
+        return;
+    if (st < 0 || (header.has_client && !rung__conn_set_client(c, &header.client))) {
+        refuse_header(c);
+        return;
+    }
+    c->kept.len -= header.size;
+    memmove(c->kept.data, c->kept.data + header.size, c->kept.len);
+    take_client_bytes(c);
+}
+
 void rung__conn_got(rung_stream *s, char *at, ssize_t n) {
     rung_conn *c = s->ctx;
     if (c->state == RUNG__CONN_CLOSING)
         return;
     if (n < 0) {
         end_input(c);
-        if (n != RUNG_STREAM_END || c->state == RUNG__CONN_LINGERING) {
+        if (n != RUNG_STREAM_END || c->state == RUNG__CONN_LINGERING ||
+            c->state == RUNG__CONN_PROXY) {
             rung__conn_close(c, false);
             return;
         }
@@ -157,7 +204,9 @@ void rung__conn_got(rung_stream *s, char *at, ssize_t n) {
         return; /* discarded during the goodbye */
     rung_net *net = c->net;
     rung_slice bytes = rung_slice_of(at, (size_t)n);
-    if (c->tls && rung__tls_feed(c->tls, bytes)) {
+    if (c->state == RUNG__CONN_PROXY) {
+        take_header(c, bytes);
+    } else if (c->tls && rung__tls_feed(c->tls, bytes)) {
         pump_tls(c);
     } else if (c->tls) {
         rung__conn_cut_off(c);

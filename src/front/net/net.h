@@ -36,6 +36,7 @@
 #include "base/status.h"
 #include "front/net/address.h"
 #include "front/net/loop.h"
+#include "front/net/proxies.h"
 #include "front/net/tls.h"
 
 #include <stdbool.h>
@@ -77,13 +78,16 @@ typedef struct rung_net_config {
     uint32_t connections_reserved; /* of them; at most a quarter */
     uint32_t per_address_max;      /* from one IPv4 address or IPv6 /64; 0: no limit */
     bool counts_loopback;          /* per_address_max applies to this machine, too */
-    uint32_t output_high;          /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
-    uint32_t output_low;           /* and goes on; 0: a quarter of output_high */
-    uint32_t output_max;           /* a connection with more waiting is cut off; 0: 64 MiB */
-    size_t held_max;               /* held by all connections together; 0: 48 MiB */
-    uint32_t write_timeout_ms;     /* 0: 30 s */
-    uint32_t linger_ms;    /* how long a finished connection may take to say goodbye; 0: 2 s */
-    uint32_t handshake_ms; /* TLS; 0: 10 s */
+    /* Who may say whom it speaks for; outlives the net. They have no limit of their own. NULL: nobody. */
+    const rung_proxies *proxies;
+    bool needs_proxy_header;   /* of them: every connection begins with a PROXY header, version 2 */
+    uint32_t output_high;      /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
+    uint32_t output_low;       /* and goes on; 0: a quarter of output_high */
+    uint32_t output_max;       /* a connection with more waiting is cut off; 0: 64 MiB */
+    size_t held_max;           /* held by all connections together; 0: 48 MiB */
+    uint32_t write_timeout_ms; /* 0: 30 s */
+    uint32_t linger_ms;        /* how long a finished connection may take to say goodbye; 0: 2 s */
+    uint32_t handshake_ms;     /* TLS, and the PROXY header; 0: 10 s */
 } rung_net_config;
 
 RUNG_NODISCARD rung_status rung_net_create(const rung_net_config *config, rung_net **net_out,
@@ -105,6 +109,7 @@ void rung_net_destroy(rung_net *n);
 typedef struct rung_net_stats {
     uint64_t accepted, timed_out, tls_failures;
     uint64_t refused, refused_address; /* over a limit; of them, over per_address_max */
+    uint64_t refused_proxy;            /* a trusted proxy did not send a good PROXY header */
     uint64_t cut_off;                  /* over output_max, input_max or held_max */
     uint64_t bytes_in, bytes_out;
     uint32_t open;
@@ -127,8 +132,13 @@ bool rung_conn_is_tls(const rung_conn *c);
 bool rung_conn_is_unix(const rung_conn *c);
 bool rung_conn_is_finished(const rung_conn *c); /* finished, aborted or broken */
 bool rung_conn_is_reserved(const rung_conn *c); /* it has a reserved place */
-/* "127.0.0.1:51324", or "unix:" for a unix socket. */
+/* The client's address: the connection's, or what a trusted proxy's header says. A unix socket has is_unix and no path.
+ * False: the peer has gone. */
+bool rung_conn_address(const rung_conn *c, rung_address *out);
+/* The same as text: "127.0.0.1:51324", or "unix:". */
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]);
+/* The eight bytes of an address, as below. */
+uint64_t rung_address_key(const rung_address *a);
 /* Identifies a sender without a key: eight bytes for an IPv4 address or an IPv6 /64, the same for all unix sockets.
  * Valid as long as the connection. */
 rung_slice rung_conn_peer_key(const rung_conn *c);

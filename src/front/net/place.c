@@ -49,45 +49,69 @@ static void take_reserved(rung_conn *c) {
     n->stats.reserved++;
 }
 
-/* An IPv4 address mapped to IPv6 counts as IPv4. */
-static bool peer_address(const rung_conn *c, rung_address *out) {
+/* Of the connection. An IPv4 address mapped to IPv6 counts as IPv4. */
+static bool socket_address(const rung_conn *c, rung_address *out) {
     struct sockaddr_storage raw = {0};
-    *out = (rung_address){0};
+    *out = (rung_address){.is_unix = rung_conn_is_unix(c)};
+    if (out->is_unix)
+        return true;
     if (rung__conn_ops(c)->peer(rung__conn_stream(c), &raw) != 0)
         return false;
     if (raw.ss_family == AF_INET)
         memcpy(&out->ip4, &raw, sizeof out->ip4);
     else
         memcpy(&out->ip6, &raw, sizeof out->ip6);
-    if (raw.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&out->ip6.sin6_addr)) {
-        struct sockaddr_in ip4 = {.sin_family = AF_INET, .sin_port = out->ip6.sin6_port};
-        memcpy(&ip4.sin_addr, out->ip6.sin6_addr.s6_addr + 12, sizeof ip4.sin_addr);
-        out->ip4 = ip4;
-    }
+    rung_address_unmap(out);
     return true;
 }
 
-/* Count the connection for its address; false: no memory, or the peer has gone. */
-static bool join_peer(rung_conn *c) {
-    rung_net *n = c->net;
+bool rung_conn_address(const rung_conn *c, rung_address *out) {
+    if (!c->client.any.sa_family)
+        return socket_address(c, out);
+    *out = (rung_address){.ip6 = c->client.ip6};
+    return true;
+}
+
+static bool is_trusted(const rung_conn *c, const rung_address *from) {
+    const rung_proxies *p = c->net->config.proxies;
+    return p && rung_proxies_trust(p, from);
+}
+
+bool rung__conn_awaits_header(const rung_conn *c) {
     rung_address from;
-    if (rung_conn_is_unix(c))
+    return c->net->config.needs_proxy_header && socket_address(c, &from) && is_trusted(c, &from);
+}
+
+/* Count the connection for that address, unless it is a proxy's; false: no memory. */
+static bool join_peer(rung_conn *c, const rung_address *from) {
+    rung_net *n = c->net;
+    c->peer_key = rung_address_key(from);
+    if (from->is_unix || !n->config.per_address_max || is_trusted(c, from) ||
+        (!n->config.counts_loopback && rung_address_is_local(from)))
         return true;
-    if (!peer_address(c, &from))
-        return false;
-    c->peer_key = rung__peer_key(&from.any);
-    if (!n->config.per_address_max || (!n->config.counts_loopback && rung_address_is_local(&from)))
-        return true;
-    c->peer = rung__peers_join(&n->peers, n->config.alloc, &from.any);
+    c->peer = rung__peers_join(&n->peers, n->config.alloc, &from->any);
     return c->peer != NULL;
+}
+
+static bool is_one_too_many(const rung_conn *c) {
+    return c->peer && c->peer->count > c->net->config.per_address_max;
+}
+
+bool rung__conn_set_client(rung_conn *c, const rung_address *client) {
+    c->client.ip6 = client->ip6;
+    if (!join_peer(c, client))
+        return false;
+    c->net->stats.refused_address += is_one_too_many(c);
+    return !is_one_too_many(c);
 }
 
 bool rung__conn_find_place(rung_conn *c) {
     rung_net *n = c->net;
-    if (!join_peer(c))
+    rung_address from;
+    if (!socket_address(c, &from) || !join_peer(c, &from))
         return false;
-    bool is_one_too_many = c->peer && c->peer->count > n->config.per_address_max;
-    if (!is_one_too_many && n->common_count < common_max(n, c->protocol)) {
+    bool is_over = is_one_too_many(c);
+    if (!is_over && n->common_count < common_max(n, c->protocol)) {
         c->place = RUNG__PLACE_COMMON;
         n->common_count++;
         return true;
@@ -96,7 +120,7 @@ bool rung__conn_find_place(rung_conn *c) {
         take_reserved(c);
         return true;
     }
-    n->stats.refused_address += is_one_too_many;
+    n->stats.refused_address += is_over;
     return false;
 }
 
@@ -119,10 +143,11 @@ bool rung_conn_is_unix(const rung_conn *c) {
 
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
     rung_address a;
-    memcpy(text, "unix:", 6);
-    if (rung_conn_is_unix(c))
-        return;
     text[0] = 0;
-    if (peer_address(c, &a))
+    if (rung_conn_address(c, &a))
         rung_address_text(&a, text);
+}
+
+uint64_t rung_address_key(const rung_address *a) {
+    return a->is_unix ? 0 : rung__peer_key(&a->any);
 }
