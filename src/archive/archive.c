@@ -77,6 +77,23 @@ rung_archive_values rung_archive_values_of(const rung_board_def *def) {
     return v;
 }
 
+bool rung_archive_kind_read(rung_slice kind, rung_archive_score *s) {
+    s->is_delta = rung_slice_eq(kind, RUNG_SLICE("delta"));
+    s->is_removal = rung_slice_eq(kind, RUNG_SLICE("removal"));
+    if (s->is_delta || s->is_removal || rung_slice_eq(kind, RUNG_SLICE("score")))
+        return true;
+    for (s->command = RUNG_ZCOMMAND_SREM; s->command; s->command--)
+        if (rung_slice_eq(kind,
+                          rung_slice_str(rung_zcommand_kind_name((rung_zcommand_kind)s->command))))
+            return true;
+    return false;
+}
+
+static void limit(rung_archive *a, uint32_t ms) {
+    if (a->ops->limit)
+        a->ops->limit(a, ms);
+}
+
 /* ---- lists ---- */
 
 static rung_status windows(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
@@ -84,6 +101,11 @@ static rung_status windows(rung_archive *a, rung_slice board, uint32_t kind, int
                            rung_err *err) {
     rung__archive_forget(a);
     return a->ops->windows(a, board, kind, before_end_ms, limit, out, count_out, err);
+}
+
+rung_status rung__archive_fail_erased(rung_err *err) {
+    return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "as_of",
+                           "a player who was ranked in that window has been erased since");
 }
 
 static rung_status history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
@@ -99,6 +121,12 @@ static rung_status scores(rung_archive *a, const rung_archive_score_query *q, ui
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scores", "name a board or a player");
     rung__archive_forget(a);
     return a->ops->scores(a, q, limit, out, count_out, err);
+}
+
+static rung_status audit(rung_archive *a, const rung_archive_audit_query *q, uint32_t limit,
+                         rung_archive_audit *out, uint32_t *count_out, rung_err *err) {
+    rung__archive_forget(a);
+    return a->ops->audit(a, q, limit, out, count_out, err);
 }
 
 /* ---- one closed window ---- */
@@ -330,7 +358,8 @@ static rung_status rows_of(rung_archive_view *view, uint32_t n, const rung_slice
     return RUNG_OK;
 }
 
-const rung_archive_port rung_archive_reading = {.cursor = rung_archive_cursor,
+const rung_archive_port rung_archive_reading = {.limit = limit,
+                                                .cursor = rung_archive_cursor,
                                                 .open = open_view,
                                                 .close = close_view,
                                                 .top = top,
@@ -338,4 +367,5 @@ const rung_archive_port rung_archive_reading = {.cursor = rung_archive_cursor,
                                                 .rows = rows_of,
                                                 .windows = windows,
                                                 .history = history,
-                                                .scores = scores};
+                                                .scores = scores,
+                                                .audit = audit};

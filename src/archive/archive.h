@@ -6,7 +6,7 @@
  * would have returned. For open windows the state is the authority.
  *
  *     rung_archive_begin(a, &err);
- *     rung_archive_add_event(a, seq, &event, log_time_ms, status, &err);
+ *     rung_archive_add_event(a, seq, &event, log_time_ms, &effect, &err);
  *     rung_archive_commit(a, seq, log_time_ms, &err);
  *
  * Queries go through the port rung_archive_reading (service/archive_port.h).
@@ -27,14 +27,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct rung_archive_audit {
-    uint64_t seq;
-    int64_t ts_ms;
-    const char *kind;         /* "board defined", ...: static */
-    rung_slice board, player; /* may be empty */
-    rung_slice details;       /* JSON; may be empty */
-    int status;
-} rung_archive_audit;
+/* What an event did. */
+typedef struct rung_archive_effect {
+    int status; /* rung_status of applying it, or RUNG_STATUS_UNKNOWN */
+    rung_rule rule;
+    rung_value limit; /* as in rung_outcome */
+    rung_archive_values
+        result; /* of a submission; count 0: none. Of one that a limit refused, types[0] and decimals[0]
+                                 * are those of the board's score */
+    rung_slice before, after; /* JSON; may be empty */
+} rung_archive_effect;
 
 /* One value of a scope or team attribute at the time a window closed, such as "country:FI". */
 typedef struct rung_archive_scope {
@@ -82,10 +84,14 @@ typedef rung_status rung_archive_next_row(void *ctx, rung_archive_row *row_out, 
 
 /* An implementation. The slices it returns live in the archive's arena (rung__archive_keep). */
 typedef struct rung_archive_ops {
-    /* a batch */
+    /* a batch. RUNG_PARTIAL: another server writes this archive, nothing has begun; the cursor tells how far it is */
     rung_status (*begin)(rung_archive *a, rung_err *err);
     rung_status (*add_score)(rung_archive *a, const rung_archive_score *s, rung_err *err);
     rung_status (*add_audit)(rung_archive *a, const rung_archive_audit *r, rung_err *err);
+    /* Fill in the counts of r's board, rule and minute: zeros if there are none. */
+    rung_status (*find_refusals)(rung_archive *a, rung_archive_refusals *r, rung_err *err);
+    /* Replace these counts. */
+    rung_status (*put_refusals)(rung_archive *a, const rung_archive_refusals *r, rung_err *err);
     rung_status (*put_player)(rung_archive *a, uint64_t seq, int64_t ts_ms, rung_slice player,
                               rung_slice profile, rung_err *err);
     rung_status (*add_window)(rung_archive *a, const rung_archive_window *w,
@@ -93,13 +99,17 @@ typedef struct rung_archive_ops {
                               rung_archive_next_row *next, void *ctx, rung_err *err);
     rung_status (*add_sample)(rung_archive *a, const rung_archive_sample *s, rung_err *err);
     /* Set or clear a bit on all standings of the player: on one board, or on all if `board` is empty. */
-    rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on,
-                        rung_err *err);
-    rung_status (*erase)(rung_archive *a, rung_slice player, rung_err *err);
+    rung_status (*hide)(rung_archive *a, uint64_t seq, rung_slice board, rung_slice player,
+                        uint32_t bit, bool on, rung_err *err);
+    rung_status (*erase)(rung_archive *a, uint64_t seq, rung_slice player, rung_err *err);
     rung_status (*retire_board)(rung_archive *a, rung_slice board, uint64_t seq, rung_err *err);
     rung_status (*retire_all)(rung_archive *a, uint64_t seq, rung_err *err);
     rung_status (*commit)(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
     void (*rollback)(rung_archive *a);
+    /* Between batches: one small step of what can wait. Removes events, samples and closed windows from before
+     * `before_ms` (INT64_MIN: none), and brings tables up to date that follow events later. *more_out: there is more to
+     * do. NULL: there never is. */
+    rung_status (*upkeep)(rung_archive *a, int64_t before_ms, bool *more_out, rung_err *err);
     /* queries; between read_begin and read_end they see one snapshot */
     rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
                           rung_err *err);
@@ -131,6 +141,13 @@ typedef struct rung_archive_ops {
                            uint32_t *count_out, rung_err *err);
     rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
                           rung_archive_score *out, uint32_t *count_out, rung_err *err);
+    rung_status (*audit)(rung_archive *a, const rung_archive_audit_query *q, uint32_t limit,
+                         rung_archive_audit *out, uint32_t *count_out, rung_err *err);
+    /* The next two are NULL for archives whose calls never wait long. */
+    /* From any thread: let the call in progress fail, and later ones. */
+    void (*interrupt)(rung_archive *a);
+    /* How long the next question may take. */
+    void (*limit)(rung_archive *a, uint32_t ms);
     void (*close)(rung_archive *a);
 } rung_archive_ops;
 
@@ -139,6 +156,7 @@ struct rung_archive {
     const rung_archive_ops *ops;
     const rung_alloc *alloc;
     struct rung__archive_chunk *arena; /* texts of answers */
+    bool may_be_away;                  /* it can be out of reach for a while, also at the start */
 };
 
 /* Accepts NULL; rolls back an open batch. */
@@ -157,7 +175,7 @@ RUNG_NODISCARD static inline rung_status rung_archive_begin(rung_archive *a, run
  * `log_time_ms` is the largest ts up to this event. */
 RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq,
                                                   const rung_event *event, int64_t log_time_ms,
-                                                  int status, rung_err *err);
+                                                  const rung_archive_effect *effect, rung_err *err);
 /* Does the event change the results for windows archived earlier: who is shown, or whether they still belong to the
  * board? */
 bool rung_archive_is_changed_by(const rung_event *event);
@@ -198,6 +216,17 @@ void *rung__archive_get(rung_archive *a, size_t size);
 RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len,
                                        rung_slice *out);
 void rung__archive_forget(rung_archive *a);
+
+/* What a score event is: "score", "delta", "removal", or the name of a Redis command. And back; false: not known. */
+static inline const char *rung_archive_kind_of(const rung_archive_score *s) {
+    if (s->command)
+        return rung_zcommand_kind_name((rung_zcommand_kind)s->command);
+    return s->is_removal ? "removal" : s->is_delta ? "delta" : "score";
+}
+bool rung_archive_kind_read(rung_slice kind, rung_archive_score *s);
+
+/* The window as of a moment had a standing whose player was erased since. */
+rung_status rung__archive_fail_erased(rung_err *err);
 
 /* The columns of a board as the types of values. */
 rung_archive_values rung_archive_values_of(const rung_board_def *def);

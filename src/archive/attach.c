@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "archive/attach.h"
 
+#include "archive/change.h"
+#include "archive/postgres/postgres_archive.h"
 #include "archive/sampler.h"
 #include "archive/sqlite/sqlite_archive.h"
 #include "base/random.h"
@@ -43,6 +45,7 @@ struct rung_attach {
     rung_follower *follower;
     uint64_t changed_seq, closed_seq; /* as in rung_archive_stats */
     rung_archive *checking;           /* the checker's, while it may be interrupted */
+    uint64_t past_seq, past_cursor;   /* with rung_attach_open_past(); `archive` is a reader */
 };
 
 /* ---- the file ---- */
@@ -61,8 +64,17 @@ __attribute__((format(printf, 2, 3))) static void say(const rung_attach *a, cons
 }
 
 static rung_status open_reader(const rung_attach *a, rung_archive **archive_out, rung_err *err) {
-    rung_sqlite_archive_config c = {
-        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
+    rung_postgres_archive_config p = {.url = a->config.url,
+                                      .alloc = a->config.alloc,
+                                      .is_read_only = true,
+                                      .as_of_seq = a->past_seq};
+    if (p.url)
+        return rung_postgres_archive_open(&p, archive_out, NULL, err);
+    rung_sqlite_archive_config c = {.path = a->path,
+                                    .alloc = a->config.alloc,
+                                    .is_read_only = true,
+                                    .as_of_seq = a->past_seq,
+                                    .vfs = a->vfs};
     return rung_sqlite_archive_open(&c, archive_out, err);
 }
 
@@ -142,7 +154,7 @@ static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t fir
     if (cursor_seq + 1 < first_seq)
         say(a,
             "the archive has events up to %" PRIu64 ", the log begins at %" PRIu64
-            ": it goes on with a gap. Was archive.db removed, or an old one put in its place?",
+            ": it goes on with a gap. Was it removed, or an old one put in its place?",
             cursor_seq, first_seq);
 }
 
@@ -155,6 +167,13 @@ static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_unlock(&a->lock);
 }
 
+static void close_archives(rung_attach *a) {
+    while (a->reader_count)
+        rung_archive_close(a->readers[--a->reader_count]);
+    rung_archive_close(a->archive);
+    a->archive = NULL;
+}
+
 static void end(void *ctx) {
     rung_attach *a = ctx;
     rung_follower *f = a->follower;
@@ -162,21 +181,13 @@ static void end(void *ctx) {
     set_follower(a, NULL);
     rung_follower_destroy(f); /* T2 */
     rung_sampler_destroy(a->sampler);
-    while (a->reader_count)
-        rung_archive_close(a->readers[--a->reader_count]);
-    rung_archive_close(a->archive);
     a->sampler = NULL;
-    a->archive = NULL;
+    close_archives(a);
 }
 
-static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err *err) {
-    char id[LOG_ID_SIZE + 1];
-    for (int i = 0; i < LOG_ID_SIZE / 2; i++)
-        snprintf(id + 2 * i, 3, "%02x", log_id[i]);
-    rung_sqlite_archive_config c = {.path = a->path,
-                                    .alloc = a->config.alloc,
-                                    .log_id = rung_slice_of(id, LOG_ID_SIZE),
-                                    .vfs = a->config.vfs};
+static rung_status open_file(rung_attach *a, rung_slice log_id, rung_err *err) {
+    rung_sqlite_archive_config c = {
+        .path = a->path, .alloc = a->config.alloc, .log_id = log_id, .vfs = a->config.vfs};
     look_for_emptied(a);
     a->vfs = a->config.vfs;
     rung_status st = rung_sqlite_archive_open(&c, &a->archive, err);
@@ -190,6 +201,17 @@ static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err 
             "there is no space for what the archive shares with other programs: only this server "
             "can read it until the next start");
     return st;
+}
+
+/* A database that is out of reach is the follower's to report. */
+static rung_status open_archive(rung_attach *a, const uint8_t log_id[16], rung_err *err) {
+    char id[LOG_ID_SIZE + 1];
+    for (int i = 0; i < LOG_ID_SIZE / 2; i++)
+        snprintf(id + 2 * i, 3, "%02x", log_id[i]);
+    rung_postgres_archive_config c = {
+        .url = a->config.url, .alloc = a->config.alloc, .log_id = rung_slice_of(id, LOG_ID_SIZE)};
+    return c.url ? rung_postgres_archive_open(&c, &a->archive, NULL, err)
+                 : open_file(a, c.log_id, err);
 }
 
 static rung_status make_sampler(rung_attach *a, rung_err *err) {
@@ -213,8 +235,10 @@ static rung_status make_follower(rung_attach *a, rung_log *log, uint64_t first_s
     rung_status st = rung_follower_create(&c, &f, err);
     if (st == RUNG_OK) {
         set_follower(a, f);
-        look_for_gap(a, rung_follower_cursor(f), first_seq);
-        if (!a->config.vfs) /* a test counts what is read */
+        if (rung_follower_stat(f).is_known)
+            look_for_gap(a, rung_follower_cursor(f), first_seq);
+        if (!a->config.vfs &&
+            !a->config.url) /* a test counts what is read; a database is its own to check */
             begin_check(a);
     }
     return st;
@@ -282,7 +306,7 @@ static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uin
                          uint64_t state_seq, const rung_state *state, rung_err *err) {
     rung_attach *a = ctx;
     a->log = log;
-    rung_status st = open_file(a, log_id, err);
+    rung_status st = open_archive(a, log_id, err);
     if (st == RUNG_OK)
         st = make_sampler(a, err);
     if (st == RUNG_OK)
@@ -306,8 +330,21 @@ static void before(void *ctx, const rung_state *state, int64_t ts_ms) {
     rung_sampler_before(a->sampler, state, a->follower, ts_ms);
 }
 
+/* Without memory the record lacks it. */
+static void prepare(void *ctx, const rung_state *state, uint64_t seq, const rung_event *event) {
+    rung_attach *a = ctx;
+    rung_json_writer old = {.alloc = a->config.alloc}, new = {.alloc = a->config.alloc};
+    if (!rung_event_is_audited(event) || !rung_follower_wants(a->follower, seq))
+        return;
+    rung_change_write(state, event, &old, &new);
+    if (!old.is_failed && !new.is_failed && old.len + new.len)
+        rung_follower_change(a->follower, seq, rung_json_written(&old), rung_json_written(&new));
+    rung_json_writer_deinit(&old);
+    rung_json_writer_deinit(&new);
+}
+
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses) {
+                    const rung_status *statuses, const rung_outcome *outcomes) {
     rung_attach *a = ctx;
     uint64_t changed_seq = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -318,13 +355,13 @@ static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_ev
     }
     if (changed_seq)
         mark(a, changed_seq, 0);
-    rung_follower_applied(a->follower, first_seq, count, statuses);
+    rung_follower_applied(a->follower, first_seq, count, statuses, outcomes);
 }
 
 static void passed(void *ctx, uint64_t seq) {
     rung_attach *a = ctx;
     const rung_status nothing = RUNG_UNCHANGED;
-    rung_follower_applied(a->follower, seq, 1, &nothing);
+    rung_follower_applied(a->follower, seq, 1, &nothing, NULL);
 }
 
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
@@ -359,13 +396,14 @@ static uint64_t snapshot_before(void *ctx) {
 /* ---- life ---- */
 
 rung_status rung_attach_create(const rung_attach_config *config, rung_attach **out, rung_err *err) {
-    if (!config->path && !config->folder)
-        return RUNG_FAIL(err, RUNG_EINVAL, "archive: expected a folder or a path");
+    if (!config->path && !config->folder && !config->url)
+        return RUNG_FAIL(err, RUNG_EINVAL, "archive: expected a folder, a path or an address");
     rung_attach *a = rung_alloc_zeroed(config->alloc, sizeof *a);
     if (!a)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
     a->config = *config;
-    int len = config->path
+    int len = config->url ? 0
+              : config->path
                   ? snprintf(a->path, PATH_SIZE, "%s", config->path)
                   : snprintf(a->path, PATH_SIZE, "%s/%s", config->folder, RUNG_ATTACH_FILE);
     if (len < 0 || len >= PATH_SIZE) {
@@ -376,6 +414,7 @@ rung_status rung_attach_create(const rung_attach_config *config, rung_attach **o
     a->port = (rung_hub_follower){.ctx = a,
                                   .begin = begin,
                                   .before = before,
+                                  .prepare = prepare,
                                   .applied = applied,
                                   .passed = passed,
                                   .on_close = on_close,
@@ -390,6 +429,8 @@ rung_status rung_attach_create(const rung_attach_config *config, rung_attach **o
 void rung_attach_destroy(rung_attach *a) {
     if (!a)
         return;
+    if (a->past_seq)
+        close_archives(a);
     pthread_mutex_destroy(&a->lock);
     rung_alloc_free(a->config.alloc, a, sizeof *a);
 }
@@ -418,6 +459,35 @@ rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out, r
     return st;
 }
 
+/* Opening a file in WAL mode leaves files beside it, unless its server has made them. */
+static bool is_served(const rung_attach *a) {
+    char path[PATH_SIZE + 8];
+    struct stat s;
+    snprintf(path, sizeof path, "%s-wal", a->path);
+    return a->config.url || stat(path, &s) == 0;
+}
+
+rung_status rung_attach_open_past(rung_attach *a, uint64_t seq, rung_err *err) {
+    if (!is_served(a))
+        return RUNG_NOT_FOUND;
+    a->vfs = a->config.vfs;
+    a->past_seq = seq;
+    return open_reader(a, &a->archive, err);
+}
+
+/* How far the archive's writer has come; once that is far enough it is not looked at again. */
+static void look_at_cursor(rung_attach *a, rung_archive_stats *stats) {
+    rung_err err;
+    uint64_t seq;
+    if (a->past_cursor < a->past_seq && a->archive) {
+        rung_status st = rung_archive_cursor(a->archive, &seq, NULL, &err);
+        stats->is_failing = st < 0;
+        a->past_cursor = st < 0 ? a->past_cursor : seq;
+    }
+    stats->cursor_seq = a->past_cursor;
+    stats->changed_seq = stats->closed_seq = a->past_seq;
+}
+
 rung_archive_stats rung_attach_stat(rung_attach *a) {
     rung_follower_stats f = {0};
     pthread_mutex_lock(&a->lock);
@@ -429,8 +499,15 @@ rung_archive_stats rung_attach_stat(rung_attach *a) {
                                 .behind_events = f.behind_events,
                                 .windows = f.windows,
                                 .failures = f.failures,
+                                .outcomes_lost = f.statuses_lost,
+                                .changes_lost = f.changes_lost,
+                                .cpu_ns = f.cpu_ns,
                                 .behind_ms = f.behind_ms,
-                                .is_damaged = a->checked == RUNG_ECORRUPT};
+                                .is_damaged = a->checked == RUNG_ECORRUPT,
+                                .is_failing = f.status < 0,
+                                .is_writer = f.is_writer};
+    if (a->past_seq)
+        look_at_cursor(a, &stats);
     pthread_mutex_unlock(&a->lock);
     return stats;
 }

@@ -12,14 +12,17 @@
  *   - anything at or before the cursor is archived already and is ignored.
  *
  * If the archive fails, the follower retries with backoff until it works; rung_follower_stat() shows how far behind
- * it is and why. Statuses wait in a ring of 1 byte each; those that do not fit are archived as unknown. Windows wait
+ * it is and why. Outcomes wait in a ring of 32 bytes each; those that do not fit are archived as unknown. Windows wait
  * up to a limit of bytes. At the limit, without memory, or if the child that packed a window was killed, the follower
  * stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats). A restart rebuilds the window, so
  * nothing is lost.
  *
+ * An archive that may be away (archive.h) is asked for its cursor until it answers; until then everything waits. One
+ * that other servers write as well is followed: what they archived is no longer needed here.
+ *
  *     rung_follower_create(&config, &f, &err);         // before the log is replayed
  *     on_close:  rung_follower_close_window(f, board, view);
- *     applied:   rung_follower_applied(f, first_seq, n, statuses);
+ *     applied:   rung_follower_applied(f, first_seq, n, statuses, outcomes);
  *
  * Threads: create, destroy, applied, close_window and sample from the owner of the state; the others from any. */
 #ifndef RUNG_ARCHIVE_FOLLOWER_H
@@ -44,9 +47,13 @@ typedef struct rung_follower_config {
     /* Set to the start of the log if the archive may skip events that are no longer there (it records the gap). 0: an
      * archive that misses events fails. */
     uint64_t first_seq;
-    uint32_t batch_events;               /* events per transaction, at most; 0: 4096 */
-    uint32_t statuses_max;               /* waiting; 0: 1,048,576 */
-    size_t pinned_bytes_max;             /* of closed windows waiting; 0: 1 GiB */
+    uint32_t batch_events; /* events per transaction, at most; 0: 32768 */
+    /* After a transaction, wait this long for more events unless as many as fit already wait: a transaction costs as
+     * much as some hundred events. 0: 100. */
+    uint32_t gather_ms;
+    int64_t keep_ms;         /* remove what is older than this, by log time; 0: keep everything */
+    uint32_t statuses_max;   /* waiting, with outcomes; 0: 1,048,576 */
+    size_t pinned_bytes_max; /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
     uint32_t stop_ms;                    /* how long destroy keeps archiving; 0: 5000 */
     uint32_t sample_top;                 /* players of a daily sample; 0: 1000 */
@@ -71,10 +78,15 @@ void rung_follower_destroy(rung_follower *f);
 /* The state was loaded from a snapshot with all events up to `seq`, whose closed windows were archived before it was
  * taken. Call it before the first event is applied. */
 void rung_follower_resume(rung_follower *f, uint64_t seq);
-/* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: unknown). Call it in order, for
- * live and replayed events. */
+/* Events first_seq .. first_seq + count - 1 are applied, with these statuses (NULL: unknown) and outcomes (NULL: no
+ * results). Call it in order, for live and replayed events. */
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
-                           const rung_status *statuses);
+                           const rung_status *statuses, const rung_outcome *outcomes);
+/* What event `seq`, the next to be applied, will change: JSON, which is copied. Left out of the archive if too much
+ * waits already. */
+void rung_follower_change(rung_follower *f, uint64_t seq, rung_slice before, rung_slice after);
+/* Is the event still to be archived? */
+bool rung_follower_wants(rung_follower *f, uint64_t seq);
 /* Call it from on_close, before the event is reported as applied. */
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view);
 /* A daily sample: the first sample_top of a ranking, and those of the ids that rank below. It belongs to event `seq`,
@@ -100,7 +112,11 @@ typedef struct rung_follower_stats {
     int64_t behind_ms; /* how long the oldest waiting event has waited, to within one batch */
     uint64_t batches, windows, failures;
     uint64_t statuses_lost; /* events archived without their outcome */
+    uint64_t changes_lost;  /* events archived without what they changed */
+    uint64_t cpu_ns;        /* processor time of the follower's thread */
     rung_status status;     /* RUNG_OK, or why it is stuck */
+    bool is_known;          /* the archive's cursor was read; it may be away at the start */
+    bool is_writer;         /* this server wrote last, not another one that shares the archive */
     /* The last failure, even if it works again; code RUNG_OK: none. */
     rung_err last_error;
 } rung_follower_stats;

@@ -17,7 +17,8 @@ enum { COMMANDS_SHOWN = 100 }; /* of one event, in the audit trail */
 /* ---- events ---- */
 
 static rung_status add_score(rung_archive *a, uint64_t seq, const rung_event *e,
-                             int64_t log_time_ms, int status, rung_err *err) {
+                             int64_t log_time_ms, const rung_archive_effect *effect,
+                             rung_err *err) {
     const rung_score_event *s = &e->score;
     rung_archive_score r = {.seq = seq,
                             .board = s->board,
@@ -29,7 +30,10 @@ static rung_status add_score(rung_archive *a, uint64_t seq, const rung_event *e,
                             .values = {.count = s->value_count},
                             .id = s->id,
                             .meta = s->meta,
-                            .status = status};
+                            .status = effect->status,
+                            .rule = effect->rule,
+                            .has_result = effect->result.count > 0,
+                            .result = effect->result};
     memcpy(r.values.values, s->values, sizeof r.values.values);
     memcpy(r.values.types, s->types, sizeof r.values.types);
     memcpy(r.values.decimals, s->decimals, sizeof r.values.decimals);
@@ -56,7 +60,16 @@ static void put_window(rung_json_writer *w, uint32_t kind, rung_slice id) {
     RUNG_JSON_MEMBER(w, "window", string, id);
 }
 
-/* Commands by name and key; the log has their effect on each member. */
+/* The keys that a command deletes. */
+static void put_keys(rung_json_writer *w, rung_zcommand c) {
+    rung_zcommand_item item;
+    RUNG_JSON_OPEN(w, "keys", array);
+    for (uint32_t i = 0; i < COMMANDS_SHOWN && rung_zcommand_item_next(&c, &item); i++)
+        rung_json_write_string(w, item.name);
+    rung_json_close_array(w);
+}
+
+/* Commands by name and key; score events have their members. */
 static void put_commands(rung_json_writer *w, const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
@@ -69,10 +82,88 @@ static void put_commands(rung_json_writer *w, const rung_event *e) {
             RUNG_JSON_MEMBER(w, "key", string, c.key);
         if (c.other.len)
             RUNG_JSON_MEMBER(w, "other", string, c.other);
+        if (c.kind == RUNG_ZCOMMAND_DEL)
+            put_keys(w, c);
         RUNG_JSON_MEMBER(w, "items", int, c.item_count);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
+}
+
+/* Write `r` with the details in `w`; an empty object is omitted. */
+static rung_status write_audit(rung_archive *a, rung_archive_audit r, rung_json_writer *w,
+                               rung_err *err) {
+    if (w->len > 2)
+        r.details = rung_json_written(w);
+    rung_status st =
+        w->is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
+    rung_json_writer_deinit(w);
+    return st;
+}
+
+/* ---- refusals ---- */
+
+enum {
+    REFUSALS_SHOWN = 10,
+    MINUTE_MS = 60000
+}; /* of one board, rule and minute, in the audit trail */
+
+/* The limit, in the type of the score or of the rule itself. */
+static void put_limit(rung_json_writer *w, const rung_archive_effect *effect) {
+    const rung_archive_values *v = &effect->result;
+    if (effect->rule == RUNG_RULE_RATE)
+        RUNG_JSON_MEMBER(w, "limit", int, effect->limit.i);
+    else if (effect->rule == RUNG_RULE_Z)
+        RUNG_JSON_MEMBER(w, "limit", real, effect->limit.d);
+    else if (effect->rule <= RUNG_RULE_STEP && v->types[0] == RUNG_SCORE_REAL)
+        RUNG_JSON_MEMBER(w, "limit", real, effect->limit.d);
+    else if (effect->rule <= RUNG_RULE_STEP) {
+        RUNG_JSON_KEY(w, "limit");
+        rung_json_write_fixed(w, effect->limit.i, v->decimals[0]);
+    }
+}
+
+static void put_value(rung_json_writer *w, const rung_score_event *s) {
+    if (!s->value_count)
+        return;
+    RUNG_JSON_KEY(w, "value");
+    if (s->types[0] == RUNG_SCORE_REAL)
+        rung_json_write_real(w, s->values[0].d);
+    else
+        rung_json_write_fixed(w, s->values[0].i, s->decimals[0]);
+}
+
+/* Every refusal is a row of the score events. The first few of a minute get a record here, and all are counted, so that
+ * a flood of them adds little. */
+static rung_status add_refusal(rung_archive *a, uint64_t seq, const rung_event *e,
+                               int64_t log_time_ms, const rung_archive_effect *effect,
+                               rung_err *err) {
+    rung_archive_refusals r = {.board = e->score.board,
+                               .rule = effect->rule,
+                               .minute_ms = log_time_ms - log_time_ms % MINUTE_MS};
+    rung_status st = a->ops->find_refusals(a, &r, err);
+    if (st < 0)
+        return st;
+    r.first_seq = r.count ? r.first_seq : seq;
+    r.last_seq = seq;
+    r.count++;
+    st = a->ops->put_refusals(a, &r, err);
+    if (st < 0 || r.count > REFUSALS_SHOWN)
+        return st;
+    rung_json_writer w = {.alloc = a->alloc};
+    rung_json_open_object(&w);
+    put_value(&w, &e->score);
+    put_limit(&w, effect);
+    rung_json_close_object(&w);
+    return write_audit(a,
+                       (rung_archive_audit){.seq = seq,
+                                            .ts_ms = e->ts_ms,
+                                            .kind = RUNG_SLICE("refused"),
+                                            .board = e->score.board,
+                                            .player = e->score.player,
+                                            .status = effect->status,
+                                            .rule = effect->rule},
+                       &w, err);
 }
 
 #define COMMAND(kind) (UINT64_C(1) << RUNG_ZCOMMAND_##kind)
@@ -108,6 +199,112 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     return st;
 }
 
+/* ---- the rows of Redis commands ---- */
+
+/* The rows of one event. */
+typedef struct command_rows {
+    rung_archive *archive;
+    rung_archive_score row; /* what they have in common; `part` is that of the last one */
+} command_rows;
+
+static rung_status add_row(command_rows *r, rung_zcommand_kind command, rung_slice board,
+                           rung_slice player, rung_slice meta, rung_err *err) {
+    r->row.part++;
+    r->row.command = (uint8_t)command;
+    r->row.board = board;
+    r->row.player = player;
+    r->row.meta = meta;
+    return r->archive->ops->add_score(r->archive, &r->row, err);
+}
+
+/* A row for each member that ZADD or ZREM names. */
+static rung_status add_members(command_rows *r, rung_zcommand *c, rung_err *err) {
+    rung_zcommand_item item;
+    rung_status st = RUNG_OK;
+    r->row.is_delta = c->flags & RUNG_ZCOMMAND_INCR;
+    r->row.is_removal = c->kind == RUNG_ZCOMMAND_ZREM;
+    while (st >= 0 && rung_zcommand_item_next(c, &item)) {
+        r->row.values = (rung_archive_values){.count = !r->row.is_removal,
+                                              .values = {{.d = item.number}},
+                                              .types = {RUNG_SCORE_REAL}};
+        st = add_row(r, 0, c->key, item.name, (rung_slice){0}, err);
+    }
+    r->row.is_delta = r->row.is_removal = false;
+    r->row.values.count = 0;
+    return st;
+}
+
+static void put_range(rung_json_writer *w, const rung_zcommand *c) {
+    static const char *const by[] = {"rank", "score", "member"};
+    const rung_range *g = &c->range;
+    RUNG_JSON_MEMBER(w, "by", word, by[g->by]);
+    if (g->by == RUNG_RANGE_RANK) {
+        RUNG_JSON_MEMBER(w, "start", int, g->start);
+        RUNG_JSON_MEMBER(w, "stop", int, g->stop);
+    }
+}
+
+/* What a command says beside its keys, as JSON. */
+static void put_command_meta(rung_json_writer *w, const rung_zcommand *c) {
+    rung_json_open_object(w);
+    if (c->kind == RUNG_ZCOMMAND_ZREMRANGE || c->kind == RUNG_ZCOMMAND_ZRANGESTORE)
+        put_range(w, c);
+    if (c->kind == RUNG_ZCOMMAND_ZPOP) {
+        RUNG_JSON_MEMBER(w, "end", word, c->flags & RUNG_ZCOMMAND_MAX ? "highest" : "lowest");
+        RUNG_JSON_MEMBER(w, "count", uint, c->pop_count);
+    }
+    if (c->other.len)
+        RUNG_JSON_MEMBER(w, "other", string, c->other);
+    if (c->kind == RUNG_ZCOMMAND_EXPIRE)
+        RUNG_JSON_MEMBER(w, "at", time, c->at_ms);
+    rung_json_close_object(w);
+}
+
+/* A row for each key that the command names as what it works on. */
+static rung_status add_keys(command_rows *r, rung_zcommand *c, rung_slice meta, rung_err *err) {
+    rung_zcommand_item item;
+    rung_status st = RUNG_OK;
+    rung_slice nobody = {0};
+    if (c->kind != RUNG_ZCOMMAND_ZPOP && c->kind != RUNG_ZCOMMAND_DEL)
+        st = add_row(r, c->kind, c->key, nobody, meta, err);
+    else
+        while (st >= 0 && rung_zcommand_item_next(c, &item))
+            st = add_row(r, c->kind, item.name, nobody, meta, err);
+    if (st >= 0 && c->kind == RUNG_ZCOMMAND_RENAME) /* the new name, too, is a new key */
+        st = add_row(r, c->kind, c->other, nobody, meta, err);
+    return st;
+}
+
+static rung_status add_command(command_rows *r, rung_zcommand *c, rung_err *err) {
+    if (c->kind == RUNG_ZCOMMAND_ZADD || c->kind == RUNG_ZCOMMAND_ZREM)
+        return add_members(r, c, err);
+    rung_json_writer w = {.alloc = r->archive->alloc};
+    put_command_meta(&w, c);
+    rung_slice meta = w.len > 2 ? rung_json_written(&w) : (rung_slice){0};
+    rung_status st =
+        w.is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : add_keys(r, c, meta, err);
+    rung_json_writer_deinit(&w);
+    return st;
+}
+
+/* Every command has its rows. The log has commands as they were sent, so results are not known. */
+static rung_status add_commands(rung_archive *a, uint64_t seq, const rung_event *e,
+                                int64_t log_time_ms, const rung_archive_effect *effect,
+                                rung_err *err) {
+    command_rows r = {.archive = a,
+                      .row = {.seq = seq,
+                              .at_ms = log_time_ms,
+                              .ts_ms = e->ts_ms,
+                              .status = effect->status,
+                              .rule = effect->rule}};
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    rung_status st = RUNG_OK;
+    while (st >= 0 && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        st = add_command(&r, &c, err);
+    return st;
+}
+
 /* The members of the details. */
 static void put_event_details(rung_json_writer *w, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
@@ -129,6 +326,21 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
     case RUNG_EVENT_ACCESS_SET:
         RUNG_JSON_MEMBER(w, "has_keys", bool, e->access.has_keys);
         break;
+    case RUNG_EVENT_KEY_CHANGED:
+        RUNG_JSON_MEMBER(w, "id", string, e->key.id);
+        RUNG_JSON_MEMBER(w, "role", string, e->key.role);
+        RUNG_JSON_MEMBER(w, "boards", string, e->key.boards);
+        if (e->key.expires_ms)
+            RUNG_JSON_MEMBER(w, "expires", time, e->key.expires_ms);
+        RUNG_JSON_MEMBER(w, "revoked", bool, e->key.is_revoked);
+        break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        RUNG_JSON_MEMBER(w, "job", uint, e->swapped.job);
+        RUNG_JSON_MEMBER(w, "undo", bool, e->swapped.is_undo);
+        break;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        RUNG_JSON_MEMBER(w, "job", uint, e->dropped.job);
+        break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         if (e->window.kind)
@@ -143,19 +355,8 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
     }
 }
 
-/* Write `r` with the details in `w`; an empty object is omitted. */
-static rung_status write_audit(rung_archive *a, rung_archive_audit r, rung_json_writer *w,
-                               rung_err *err) {
-    if (w->len > 2)
-        r.details = rung_json_written(w);
-    rung_status st =
-        w->is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
-    rung_json_writer_deinit(w);
-    return st;
-}
-
 static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e, rung_slice board,
-                             rung_slice player, int status, rung_err *err) {
+                             rung_slice player, const rung_archive_effect *effect, rung_err *err) {
     rung_json_writer w = {.alloc = a->alloc};
     if (e->kind == RUNG_EVENT_KEYS) {
         put_commands(&w, e);
@@ -164,69 +365,112 @@ static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e,
         put_event_details(&w, e);
         rung_json_close_object(&w);
     }
+    const rung_actor none = {0}, *actor = e->has_actor ? &e->actor : &none;
+    bool is_ban = e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED;
     return write_audit(a,
                        (rung_archive_audit){.seq = seq,
                                             .ts_ms = e->ts_ms,
-                                            .kind = rung_event_kind_name(e->kind),
+                                            .actor_key = actor->key,
+                                            .actor_player = actor->player,
+                                            .actor_address = actor->address,
+                                            .reason = is_ban ? e->ban.reason : actor->reason,
+                                            .kind = rung_slice_str(rung_event_kind_name(e->kind)),
                                             .board = board,
                                             .player = player,
-                                            .status = status},
+                                            .status = effect->status,
+                                            .rule = effect->rule,
+                                            .before = effect->before,
+                                            .after = effect->after},
                        &w, err);
 }
 
+/* A row for a player who is removed, or, without a player, for a board that is deleted. */
+static rung_status add_removal(rung_archive *a, uint64_t seq, const rung_event *e,
+                               int64_t log_time_ms, rung_slice board, rung_slice player,
+                               const rung_archive_effect *effect, rung_err *err) {
+    rung_archive_score r = {.seq = seq,
+                            .board = board,
+                            .player = player,
+                            .at_ms = log_time_ms,
+                            .ts_ms = e->ts_ms,
+                            .status = effect->status,
+                            .rule = effect->rule,
+                            .is_removal = player.len > 0,
+                            .part = player.len ? 0 : 1,
+                            .command = player.len ? 0 : RUNG_ZCOMMAND_DEL};
+    return a->ops->add_score(a, &r, err);
+}
+
 rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *e,
-                                   int64_t log_time_ms, int status, rung_err *err) {
+                                   int64_t log_time_ms, const rung_archive_effect *effect,
+                                   rung_err *err) {
     rung_slice board = {0}, player = {0}; /* of the audit record */
     rung_status st = RUNG_OK;
     switch (e->kind) {
     case RUNG_EVENT_SCORE:
-        return add_score(a, seq, e, log_time_ms, status, err);
+        st = add_score(a, seq, e, log_time_ms, effect, err);
+        return st < 0 || !effect->rule ? st : add_refusal(a, seq, e, log_time_ms, effect, err);
     case RUNG_EVENT_PLAYER_SET:
         return put_profile(a, seq, e, err);
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_TICK:
+    case RUNG_EVENT_BOARD_FILLED: /* of a shadow, which nobody sees */
+    case RUNG_EVENT_MATCH:        /* its entries arrive with the windows that close */
         return RUNG_OK; /* friendships are not archived; windows that a tick closed arrive separately */
     case RUNG_EVENT_BOARD_DEFINED:
         board = e->defined.board;
         break;
     case RUNG_EVENT_BOARD_DELETED:
         board = e->deleted.board;
-        st = a->ops->retire_board(a, board, seq, err);
+        st = add_removal(a, seq, e, log_time_ms, board, player, effect, err);
+        if (st >= 0)
+            st = a->ops->retire_board(a, board, seq, err);
         break;
     case RUNG_EVENT_ENTRY_REMOVED:
         board = e->removed.board;
         player = e->removed.player;
-        st = a->ops->hide(a, board, player, RUNG_HIDDEN_REMOVED, true, err);
+        st = add_removal(a, seq, e, log_time_ms, board, player, effect, err);
+        if (st >= 0)
+            st = a->ops->hide(a, seq, board, player, RUNG_HIDDEN_REMOVED, true, err);
         break;
     case RUNG_EVENT_PLAYER_ERASED: /* the audit record does not say who */
-        st = a->ops->erase(a, e->erased.player, err);
+        st = a->ops->erase(a, seq, e->erased.player, err);
         break;
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
         player = e->ban.player;
-        st = a->ops->hide(a, board, player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED, err);
+        st = a->ops->hide(a, seq, board, player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED,
+                          err);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         board = e->window.board;
         break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        board = e->swapped.board;
+        break;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        board = e->dropped.board;
+        break;
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
         break;
     case RUNG_EVENT_KEYS:
-        if (status == RUNG_OK)
+        st = add_commands(a, seq, e, log_time_ms, effect, err);
+        if (st >= 0 && effect->status == RUNG_OK)
             st = retire_keys(a, seq, e, err);
-        if (!has_command(e, ENDS_KEYS)) /* members come and go by the million */
+        if (st < 0 || !has_command(e, ENDS_KEYS)) /* members come and go by the million */
             return st;
         break;
     default:
         return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
                          (int)e->kind);
     }
-    return st < 0 ? st : add_audit(a, seq, e, board, player, status, err);
+    return st < 0 ? st : add_audit(a, seq, e, board, player, effect, err);
 }
 
 bool rung_archive_is_changed_by(const rung_event *event) {
@@ -293,7 +537,7 @@ static rung_status add_samples(rung_archive *a, rung_packed_reader *r, rung_err 
                                  .board = r->window.board,
                                  .player = row.player,
                                  .point = {.time_ms = r->time_ms,
-                                           .is_daily = true,
+                                           .is_sample = true,
                                            .kind = r->window.kind,
                                            .window_id = r->window.id,
                                            .place = row.place,
@@ -316,7 +560,7 @@ static rung_status audit_close(rung_archive *a, const rung_archive_window *windo
     return write_audit(a,
                        (rung_archive_audit){.seq = window->closed_seq,
                                             .ts_ms = window->closed_ms,
-                                            .kind = "window archived",
+                                            .kind = RUNG_SLICE("window archived"),
                                             .board = window->board,
                                             .status = RUNG_OK},
                        &w, err);
@@ -341,7 +585,8 @@ rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t l
     RUNG_JSON_MEMBER(&w, "last_seq", uint, last_seq);
     rung_json_close_object(&w);
     return write_audit(a,
-                       (rung_archive_audit){
-                           .seq = last_seq, .kind = "not archived", .status = RUNG_STATUS_UNKNOWN},
+                       (rung_archive_audit){.seq = last_seq,
+                                            .kind = RUNG_SLICE("not archived"),
+                                            .status = RUNG_STATUS_UNKNOWN},
                        &w, err);
 }

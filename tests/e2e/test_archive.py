@@ -3,15 +3,19 @@
 # ctest: timeout=120
 """Windows that have left memory reflect the sequence that their answers state, however far behind the archive is."""
 import contextlib
+import json
 import os
+import shutil
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, until  # noqa: E402
+from server import BUILD, ServerTest, until  # noqa: E402
 
 SEASON = {"name": "s", "starts": "2026-01-01T00:00:00Z", "ends": "2026-02-01T00:00:00Z"}
 DEFINITION = {"windows": ["all", SEASON], "grace": 366 * 86400, "keep": 0, "scopes": ["country"], "teams": {"by": "guild", "combine": "sum"}}
@@ -151,6 +155,41 @@ class Archive(ServerTest):
         self.assertEqual(self.server.get("/v1/boards/b").json["title"], "b")  # nothing of it
         self.check(self.server.put("/v1/boards/b", {**DEFINITION, "title": "new"}), 200)
 
+    def test_rung_sql(self):
+        """The archive by SQL while the server writes it: events as a table, in every form, and nothing can be changed."""
+        self.open()
+        seq = int(self.check(self.server.post("/v1/boards/b/scores", {"player": "pö,\"1\"", "score": 7}), 200).json["seq"])
+        until(lambda: b"\nrung_archive_behind_events 0\n" in self.server.get("/metrics").body, "the archive")
+
+        def sql(*words, code=0, stdin=""):
+            run = subprocess.run([BUILD / "rung", "sql", self.server.data, *words], input=stdin, capture_output=True, text=True, timeout=60)
+            self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+            return run.stdout if code == 0 else run.stderr
+
+        rows = sql("SELECT seq, player, score, meta FROM score_events WHERE board = 'b' ORDER BY seq DESC LIMIT 2", "--json").splitlines()
+        self.assertEqual(json.loads(rows[0]), {"seq": seq, "player": "pö,\"1\"", "score": 7, "meta": None})
+        self.assertEqual(len(rows), 2)
+        table = sql("--csv", stdin="SELECT player, score\nFROM score_events WHERE seq = %d;\nSELECT 1 AS one" % seq)
+        self.assertEqual(table, 'player,score\n"pö,""1""",7\none\n1\n')
+        self.assertRegex(sql("SELECT place, player FROM readable_standings WHERE kind = 'season' ORDER BY place LIMIT 1"), r"1\s+p0")
+        self.assertIn("score_events", sql(stdin=".tables\n.quit\n"))
+        for change in ("DELETE FROM standings", "CREATE TABLE mine (a)", "PRAGMA user_version = 1", "UPDATE source SET cursor = 1"):
+            self.assertRegex(sql(change, code=1), "readonly|authorized", change)
+        self.assertIn("not authorized", sql(f"ATTACH '{self.server.data}/x.db' AS x", code=1))
+        self.assertIn("syntax error", sql("SELEC 1", code=1))
+        self.assertIn("exclude each other", sql("SELECT 1", "--csv", "--json", code=2))
+
+    def test_rung_sql_refuses_other_files(self):
+        folder = tempfile.mkdtemp(prefix="rung-sql-")
+        self.addCleanup(shutil.rmtree, folder)
+        other = os.path.join(folder, "other.db")
+        with contextlib.closing(sqlite3.connect(other)) as db:
+            db.execute("CREATE TABLE t (a)")
+        for path, what in ((other, "is not an archive"), (os.path.join(folder, "none"), "unable to open"), ("postgres://a/b", "psql")):
+            run = subprocess.run([BUILD / "rung", "sql", path, "SELECT 1"], capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn(what, run.stderr)
+
     def test_a_scope_that_comes_during_a_ban(self):
         """In a closed window it has the attributes of the moment when it came, in memory and, closed later, in the archive."""
         server = self.server = self.serve()
@@ -191,8 +230,8 @@ class Archive(ServerTest):
 class File(ServerTest):
     """The file itself: who may read it, and what is said of one that is not what it was."""
 
-    def archived(self, lines=2000):
-        server = self.serve()
+    def archived(self, lines=2000, *flags):
+        server = self.serve(*flags)
         server.put("/v1/boards/b", {})
         body = b"".join(b'{"board":"b","player":"p%d","score":%d}\n' % (i, i) for i in range(lines))
         self.check(server.post("/v1/scores", body, headers={"Content-Type": "application/x-ndjson"}), 200)
@@ -206,7 +245,7 @@ class File(ServerTest):
         before = os.umask(0o022)
         self.addCleanup(os.umask, before)
         server, file = self.archived(10)
-        self.check(server.post("/v1/snapshot"), 202)
+        until(lambda: server.post("/v1/snapshot").status == 202, "a snapshot")
         until(lambda: any(p.name.startswith("snapshot-") for p in server.data.iterdir()), "the snapshot")
         modes = {p.name: p.stat().st_mode & 0o77 for p in server.data.iterdir()}
         self.assertIn("archive.db-wal", modes)
@@ -245,7 +284,7 @@ class File(ServerTest):
         self.wait_archived(server)
 
     def test_a_gap_is_said(self):
-        server, file = self.archived(10)
+        server, file = self.archived(10, "--log-keep", "off")
         for i in range(3):  # two snapshots with all of it, and the log before them is let go
             self.check(server.post("/v1/boards/b/scores", {"player": "ada", "score": 1000 + i}), 200)
             self.assertEqual(server.stop(), 0)

@@ -34,7 +34,7 @@ static void on_close(void *ctx, rung_slice board, const rung_view *view) {
 }
 
 /* What the follower would be handed, once for all runs. */
-static rung_status statuses[EVENTS + 1];
+static rung_archive_effect effects[EVENTS + 1];
 
 static void prepare(world *w) {
     rung_state *s;
@@ -42,8 +42,11 @@ static void prepare(world *w) {
     CHECK_OK(rung_state_create(
         &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = w},
         &s));
-    for (uint64_t seq = 1; seq <= EVENTS; seq++)
-        statuses[seq] = rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL);
+    for (uint64_t seq = 1; seq <= EVENTS; seq++) {
+        rung_outcome outcome;
+        rung_status st = rung_state_apply(s, archive_load_event(&load, seq), &outcome, NULL);
+        effects[seq] = archive_effect_of(st, &outcome);
+    }
     rung_state_destroy(s);
 }
 
@@ -63,7 +66,7 @@ static rung_status one_batch(world *w, rung_err *err) {
     rung_status st = rung_archive_begin(a, err);
     for (uint64_t seq = w->cursor + 1; st >= 0 && seq <= last; seq++) {
         const rung_event *e = archive_load_event(&load, seq);
-        st = rung_archive_add_event(a, seq, e, e->ts_ms, (int)statuses[seq], err);
+        st = rung_archive_add_event(a, seq, e, e->ts_ms, &effects[seq], err);
         if (st >= 0 && w->packed[seq].data)
             st = rung_archive_add_packed(a, rung_slice_of(w->packed[seq].data, w->packed[seq].len),
                                          err);

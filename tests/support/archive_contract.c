@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See archive_contract.h. Top-down: the kit, comparing with the state, the contract by topic, random histories. */
+#define _GNU_SOURCE
 #include "support/archive_contract.h"
 
 #include "support/check.h"
@@ -39,16 +40,31 @@ void archive_kit_deinit(archive_kit *k) {
     rung_state_destroy(k->state);
 }
 
+rung_archive_effect archive_effect_of(rung_status st, const rung_outcome *o) {
+    rung_archive_effect e = {.status = st};
+    for (uint32_t i = 0; i < RUNG_COLUMNS_MAX; i++) {
+        e.result.types[i] = o->types[i] & 15;
+        e.result.decimals[i] = o->types[i] >> 4;
+        e.result.values[i] = o->values[i];
+    }
+    e.result.count = st < 0 || o->duplicate ? 0 : o->value_count;
+    e.rule = st < 0 ? (rung_rule)o->rule : RUNG_RULE_NONE;
+    e.limit = o->limit;
+    return e;
+}
+
 rung_status archive_kit_apply(archive_kit *k, const rung_event *event) {
     rung_err err = {0};
-    rung_status status = rung_state_apply(k->state, event, NULL, &err);
+    rung_outcome outcome;
+    rung_status status = rung_state_apply(k->state, event, &outcome, &err);
     if (!k->archive)
         return status;
     if (!k->in_batch)
         CHECK_OK(rung_archive_begin(k->archive, &err));
     k->in_batch = true;
+    rung_archive_effect effect = archive_effect_of(status, &outcome);
     rung_status st = rung_archive_add_event(k->archive, rung_state_seq(k->state), event,
-                                            rung_state_time(k->state), (int)status, &err);
+                                            rung_state_time(k->state), &effect, &err);
     CHECK_MSG(st == RUNG_OK, "add_event: %s", err.message);
     for (uint32_t i = 0; i < k->packed_count; i++) {
         rung_packed_reader r;
@@ -518,25 +534,25 @@ void archive_contract_batches(const archive_maker *m) {
     rung_event e = archive_event_score("b", "p", 1, T0);
     /* Undone: nothing of it. */
     CHECK_OK(rung_archive_begin(a, &err));
-    CHECK_OK(rung_archive_add_event(a, 1, &e, T0, RUNG_OK, &err));
+    CHECK_OK(rung_archive_add_event(a, 1, &e, T0, &(rung_archive_effect){0}, &err));
     rung_archive_rollback(a);
     CHECK_EQ_U64(cursor_of(a), 0);
     CHECK_EQ_U64(count_scores(a, "b"), 0);
     /* Committed: all of it, also for whoever opens it next. */
     CHECK_OK(rung_archive_begin(a, &err));
-    CHECK_OK(rung_archive_add_event(a, 1, &e, T0, RUNG_OK, &err));
-    CHECK_OK(rung_archive_add_event(a, 2, &e, T0, RUNG_OK, &err));
+    CHECK_OK(rung_archive_add_event(a, 1, &e, T0, &(rung_archive_effect){0}, &err));
+    CHECK_OK(rung_archive_add_event(a, 2, &e, T0, &(rung_archive_effect){0}, &err));
     CHECK_OK(rung_archive_commit(a, 2, T0, &err));
     /* An open batch is undone by closing. */
     CHECK_OK(rung_archive_begin(a, &err));
-    CHECK_OK(rung_archive_add_event(a, 3, &e, T0, RUNG_OK, &err));
+    CHECK_OK(rung_archive_add_event(a, 3, &e, T0, &(rung_archive_effect){0}, &err));
     rung_archive_close(a);
     a = open_archive(m);
     CHECK_EQ_U64(cursor_of(a), 2);
     CHECK_EQ_U64(count_scores(a, "b"), 2);
     /* The same event a second time: refused, and so is the batch. */
     CHECK_OK(rung_archive_begin(a, &err));
-    CHECK(rung_archive_add_event(a, 2, &e, T0, RUNG_OK, &err) < 0);
+    CHECK(rung_archive_add_event(a, 2, &e, T0, &(rung_archive_effect){0}, &err) < 0);
     CHECK(rung_archive_commit(a, 3, T0, &err) < 0);
     rung_archive_rollback(a);
     /* The cursor does not move back. */
@@ -579,7 +595,8 @@ void archive_contract_score_events(const archive_maker *m) {
                                    RUNG_UNCHANGED};
     CHECK_OK(rung_archive_begin(a, &err));
     for (uint64_t i = 0; i < 5; i++)
-        CHECK_OK(rung_archive_add_event(a, i + 1, &events[i], T0 + 3, statuses[i], &err));
+        CHECK_OK(rung_archive_add_event(a, i + 1, &events[i], T0 + 3,
+                                        &(rung_archive_effect){.status = statuses[i]}, &err));
     CHECK_OK(rung_archive_commit(a, 5, T0 + 9, &err));
 
     rung_archive_score_query q = {.board = RUNG_SLICE("b"), .player = RUNG_SLICE("ada")};
@@ -641,6 +658,90 @@ void archive_contract_score_events(const archive_maker *m) {
     rung_archive_close(a);
 }
 
+static rung_event event_of_commands(const rung_zcommand *commands, uint32_t count,
+                                    char packed[1024]) {
+    rung_event e = {.kind = RUNG_EVENT_KEYS, .ts_ms = T0, .keys = {.count = count}};
+    rung_err err = {0};
+    size_t len = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t n;
+        CHECK_OK(rung_zcommand_encode(&commands[i], packed + len, 1024 - len, &n, &err));
+        len += n;
+    }
+    e.keys.packed = rung_slice_of(packed, len);
+    return e;
+}
+
+/* Every command of a Redis transaction has its rows, with the names of members and keys. */
+void archive_contract_commands(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    static char packed[1024];
+    const rung_zcommand_item two[] = {{RUNG_SLICE("ada"), 1.5}, {RUNG_SLICE("bob"), -2}};
+    const rung_zcommand_item keys[] = {{RUNG_SLICE("race"), 0}, {RUNG_SLICE("other"), 0}};
+    const rung_zcommand commands[] = {
+        {.kind = RUNG_ZCOMMAND_ZADD, .key = RUNG_SLICE("race"), .item_count = 2, .items = two},
+        {.kind = RUNG_ZCOMMAND_ZADD,
+         .flags = RUNG_ZCOMMAND_INCR,
+         .key = RUNG_SLICE("race"),
+         .item_count = 1,
+         .items = two},
+        {.kind = RUNG_ZCOMMAND_ZREM,
+         .key = RUNG_SLICE("race"),
+         .item_count = 1,
+         .items = (const rung_zcommand_item[]){{RUNG_SLICE("bob"), 0}}},
+        {.kind = RUNG_ZCOMMAND_ZPOP, .item_count = 1, .items = keys, .pop_count = 3},
+        {.kind = RUNG_ZCOMMAND_RENAME, .key = RUNG_SLICE("race"), .other = RUNG_SLICE("gone")},
+        {.kind = RUNG_ZCOMMAND_DEL, .item_count = 2, .items = keys},
+        {.kind = RUNG_ZCOMMAND_FLUSH},
+    };
+    static const char *const kinds[] = {"score", "score",  "delta", "removal",
+                                        "zpop",  "rename", "del"}; /* of race */
+    static const uint32_t parts[] = {1, 2, 3, 4, 5, 6, 8};
+    rung_event e = event_of_commands(commands, sizeof commands / sizeof *commands, packed);
+    rung_archive_effect effect = {.status = RUNG_OK};
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(rung_archive_add_event(a, 5, &e, T0, &effect, &err));
+    CHECK_OK(rung_archive_commit(a, 5, T0, &err));
+
+    rung_archive_score s[8];
+    uint32_t count;
+    for (int back = 0; back < 2; back++) { /* pages of one */
+        rung_archive_score_query q = {.board = RUNG_SLICE("race"), .newest_first = back};
+        for (uint32_t i = 0; i < 7; i++) {
+            uint32_t k = back ? 6 - i : i;
+            CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
+            CHECK_EQ_U64(count, 1);
+            CHECK_EQ_STR(rung_archive_kind_of(s), kinds[k]);
+            CHECK_EQ_U64(s->part, parts[k]);
+            CHECK_EQ_U64(s->seq, 5);
+            CHECK_EQ_U64(s->values.count, k < 3);
+            CHECK_EQ_U64(s->player.len, k < 4 ? 3 : 0);
+            q.after_at_ms = s->at_ms;
+            q.after_seq = s->seq;
+            q.after_part = s->part;
+        }
+        CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
+        CHECK_EQ_U64(count, 0);
+    }
+    rung_archive_score_query q = {.player = RUNG_SLICE("bob")};
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
+    CHECK_EQ_U64(count, 2);
+    CHECK(s[0].values.types[0] == RUNG_SCORE_REAL && s[0].values.values[0].d == -2);
+    CHECK(s[1].is_removal);
+    q = (rung_archive_score_query){.board = RUNG_SLICE("gone")};
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
+    CHECK_EQ_U64(count, 1);
+    CHECK_EQ_STR(rung_archive_kind_of(s), "rename");
+    /* The keys that were deleted have their names in the audit trail. */
+    rung_archive_audit r[4];
+    rung_archive_audit_query aq = {.kind = RUNG_SLICE("keys")};
+    CHECK_OK(rung_archive_reading.audit(a, &aq, 4, r, &count, &err));
+    CHECK_EQ_U64(count, 1);
+    CHECK(memmem(r[0].details.ptr, r[0].details.len, "other", 5) != NULL);
+    rung_archive_close(a);
+}
+
 static rung_board_def daily_board(void) {
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
@@ -649,6 +750,199 @@ static rung_board_def daily_board(void) {
 }
 
 /* Nine players with ties at 10, 30 and 40 on 2025-11-15, then the day closes. */
+/* What came of a submission: its result, or the rule that refused it. */
+void archive_contract_results(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    rung_archive_score s[3] = {0};
+    uint32_t count;
+    for (uint32_t i = 0; i < 3; i++)
+        s[i] = (rung_archive_score){.seq = i + 1,
+                                    .board = RUNG_SLICE("b"),
+                                    .player = RUNG_SLICE("p"),
+                                    .at_ms = T0 + i,
+                                    .ts_ms = T0 + i,
+                                    .values = {.count = 1}};
+    s[0].has_result = true;
+    s[0].result =
+        (rung_archive_values){.count = 3,
+                              .types = {RUNG_SCORE_DECIMAL, RUNG_SCORE_REAL, RUNG_SCORE_INTEGER},
+                              .decimals = {2},
+                              .values = {{.i = -1234}, {.d = 0x1.8p-1074}, {.i = INT64_MIN}}};
+    s[1].status = RUNG_EREFUSED;
+    s[1].rule = RUNG_RULE_STEP;
+    CHECK_OK(rung_archive_begin(a, &err));
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_OK(a->ops->add_score(a, &s[i], &err));
+    CHECK_OK(rung_archive_commit(a, 3, T0, &err));
+    rung_archive_score got[4];
+    rung_archive_score_query q = {.board = RUNG_SLICE("b")};
+    CHECK_OK(rung_archive_reading.scores(a, &q, 4, got, &count, &err));
+    CHECK_EQ_U64(count, 3);
+    CHECK(got[0].has_result && got[0].rule == RUNG_RULE_NONE);
+    CHECK_EQ_U64(got[0].result.count, 3);
+    for (uint32_t k = 0; k < 3; k++)
+        CHECK(got[0].result.types[k] == s[0].result.types[k] &&
+              got[0].result.decimals[k] == s[0].result.decimals[k] &&
+              got[0].result.values[k].i == s[0].result.values[k].i);
+    CHECK(!got[1].has_result && got[1].rule == RUNG_RULE_STEP);
+    CHECK_EQ_I64(got[1].status, RUNG_EREFUSED);
+    CHECK(!got[2].has_result && got[2].rule == RUNG_RULE_NONE);
+    rung_archive_close(a);
+}
+
+static uint32_t audit_of(rung_archive *a, const rung_archive_audit_query *q, uint32_t limit,
+                         rung_archive_audit *out) {
+    uint32_t count;
+    rung_err err = {0};
+    CHECK_OK(rung_archive_reading.audit(a, q, limit, out, &count, &err));
+    return count;
+}
+
+static bool same_audit(const rung_archive_audit *x, const rung_archive_audit *y) {
+    return x->seq == y->seq && x->ts_ms == y->ts_ms && rung_slice_eq(x->kind, y->kind) &&
+           rung_slice_eq(x->board, y->board) && rung_slice_eq(x->player, y->player) &&
+           rung_slice_eq(x->details, y->details) && x->status == y->status && x->rule == y->rule &&
+           rung_slice_eq(x->actor_key, y->actor_key) &&
+           rung_slice_eq(x->actor_player, y->actor_player) &&
+           rung_slice_eq(x->actor_address, y->actor_address) &&
+           rung_slice_eq(x->reason, y->reason) && rung_slice_eq(x->before, y->before) &&
+           rung_slice_eq(x->after, y->after);
+}
+
+/* All pages of `limit` records, in both directions, are the given records of `all`. */
+static void check_audit_pages(rung_archive *a, rung_archive_audit_query q, uint32_t limit,
+                              const rung_archive_audit *all, uint32_t n, const uint32_t *which) {
+    rung_archive_audit page[8];
+    for (int back = 0; back < 2; back++) {
+        uint32_t seen = 0, count;
+        q.newest_first = back;
+        q.after_seq = q.after_entry = 0;
+        while ((count = audit_of(a, &q, limit, page)) > 0) {
+            for (uint32_t i = 0; i < count; i++, seen++)
+                CHECK(seen < n && same_audit(&page[i], &all[which[back ? n - 1 - seen : seen]]));
+            q.after_seq = page[count - 1].seq;
+            q.after_entry = page[count - 1].entry;
+        }
+        CHECK_EQ_U64(seen, n);
+    }
+}
+
+void archive_contract_audit(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    rung_archive_audit all[] = {
+        {.seq = 1,
+         .ts_ms = T0,
+         .kind = RUNG_SLICE("board defined"),
+         .board = RUNG_SLICE("b"),
+         .details = RUNG_SLICE("{\"x\":1}"),
+         .actor_key = RUNG_SLICE("ops"),
+         .actor_address = RUNG_SLICE("::1"),
+         .after = RUNG_SLICE("{\"update\":\"best\"}")},
+        {.seq = 2,
+         .ts_ms = T0 + 1,
+         .kind = RUNG_SLICE("banned"),
+         .player = RUNG_SLICE("eve"),
+         .actor_key = RUNG_SLICE("mod"),
+         .actor_player = RUNG_SLICE("ada"),
+         .reason = RUNG_SLICE("it's \xc3\xa4"),
+         .before = RUNG_SLICE("{\"banned\":false}"),
+         .after = RUNG_SLICE("{\"banned\":true}")},
+        {.seq = 3,
+         .ts_ms = T0 + 2,
+         .kind = RUNG_SLICE("window archived"),
+         .board = RUNG_SLICE("b")},
+        {.seq = 3,
+         .ts_ms = T0 + 2,
+         .kind = RUNG_SLICE("window archived"),
+         .board = RUNG_SLICE("b")},
+        {.seq = 3,
+         .ts_ms = T0 + 2,
+         .kind = RUNG_SLICE("window archived"),
+         .board = RUNG_SLICE("c")},
+        {.seq = 7,
+         .ts_ms = T0 + 3,
+         .kind = RUNG_SLICE("refused"),
+         .board = RUNG_SLICE("b"),
+         .player = RUNG_SLICE("eve"),
+         .status = RUNG_EREFUSED,
+         .rule = RUNG_RULE_MAX},
+        {.seq = 9, .kind = RUNG_SLICE("not archived"), .status = RUNG_STATUS_UNKNOWN},
+    };
+    enum { N = sizeof all / sizeof *all };
+    CHECK_OK(rung_archive_begin(a, &err));
+    for (uint32_t i = 0; i < N; i++)
+        CHECK_OK(a->ops->add_audit(a, &all[i], &err));
+    CHECK_OK(rung_archive_commit(a, 9, T0 + 3, &err));
+    for (uint32_t limit = 1; limit <= 8; limit++) {
+        check_audit_pages(a, (rung_archive_audit_query){0}, limit, all, N,
+                          (uint32_t[]){0, 1, 2, 3, 4, 5, 6});
+        check_audit_pages(a, (rung_archive_audit_query){.board = RUNG_SLICE("b")}, limit, all, 4,
+                          (uint32_t[]){0, 2, 3, 5});
+        check_audit_pages(a, (rung_archive_audit_query){.player = RUNG_SLICE("eve")}, limit, all, 2,
+                          (uint32_t[]){1, 5});
+        check_audit_pages(a, (rung_archive_audit_query){.actor = RUNG_SLICE("ops")}, limit, all, 1,
+                          (uint32_t[]){0});
+        check_audit_pages(a, (rung_archive_audit_query){.kind = RUNG_SLICE("window archived")},
+                          limit, all, 3, (uint32_t[]){2, 3, 4});
+        check_audit_pages(a, (rung_archive_audit_query){.from_ms = T0 + 1, .to_ms = T0 + 3}, limit,
+                          all, 4, (uint32_t[]){1, 2, 3, 4});
+        check_audit_pages(a,
+                          (rung_archive_audit_query){.board = RUNG_SLICE("b"),
+                                                     .player = RUNG_SLICE("eve"),
+                                                     .kind = RUNG_SLICE("refused"),
+                                                     .from_ms = T0,
+                                                     .to_ms = T0 + 9},
+                          limit, all, 1, (uint32_t[]){5});
+        check_audit_pages(
+            a, (rung_archive_audit_query){.board = RUNG_SLICE("b"), .actor = RUNG_SLICE("mod")},
+            limit, all, 0, NULL);
+    }
+    /* Erasing takes the names, and what may tell of the player; the records stay. */
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(a->ops->erase(a, 9, RUNG_SLICE("eve"), &err));
+    CHECK_OK(a->ops->erase(a, 9, RUNG_SLICE("ada"), &err));
+    CHECK_OK(rung_archive_commit(a, 10, T0 + 3, &err));
+    for (uint32_t i = 1; i < N; i += 4)
+        all[i].player = all[i].reason = all[i].details = all[i].before = all[i].after =
+            all[i].actor_player = all[i].actor_address = (rung_slice){0};
+    check_audit_pages(a, (rung_archive_audit_query){0}, 3, all, N,
+                      (uint32_t[]){0, 1, 2, 3, 4, 5, 6});
+    rung_archive_close(a);
+}
+
+void archive_contract_refusals(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    rung_archive_refusals r = {
+        .board = RUNG_SLICE("b"), .rule = RUNG_RULE_RATE, .minute_ms = T0, .count = 9};
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(a->ops->find_refusals(a, &r, &err));
+    CHECK(r.count == 0 && r.first_seq == 0 && r.last_seq == 0);
+    r.count = 5;
+    r.first_seq = 3;
+    r.last_seq = 8;
+    CHECK_OK(a->ops->put_refusals(a, &r, &err));
+    rung_archive_refusals other = r;
+    other.minute_ms += 60000;
+    other.count = 1;
+    CHECK_OK(a->ops->put_refusals(a, &other, &err));
+    r.count = 6;
+    r.last_seq = 9;
+    CHECK_OK(a->ops->put_refusals(a, &r, &err)); /* replaces */
+    CHECK_OK(rung_archive_commit(a, 9, T0, &err));
+    CHECK_OK(rung_archive_begin(a, &err));
+    r.count = r.first_seq = r.last_seq = 0;
+    CHECK_OK(a->ops->find_refusals(a, &r, &err));
+    CHECK(r.count == 6 && r.first_seq == 3 && r.last_seq == 9);
+    other.rule = RUNG_RULE_MIN;
+    CHECK_OK(a->ops->find_refusals(a, &other, &err));
+    CHECK_EQ_U64(other.count, 0);
+    rung_archive_rollback(a);
+    rung_archive_close(a);
+}
+
 static void play_a_day(archive_kit *k) {
     static const int64_t scores[] = {10, 20, 30, 30, 40, 10, 40, 40, 50};
     static const char *const names[] = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"};
@@ -1018,9 +1312,9 @@ void archive_contract_history(const archive_maker *m) {
         CHECK_EQ_U64(p[i].total, 9);
         CHECK_EQ_I64(p[i].values.values[0].i, 10);
     }
-    CHECK(!p[0].is_daily && p[0].kind == RUNG_WINDOW_DAY &&
+    CHECK(!p[0].is_sample && p[0].kind == RUNG_WINDOW_DAY &&
           rung_slice_eq(p[0].window_id, RUNG_SLICE("2025-11-15")));
-    CHECK(p[1].is_daily && p[1].kind == 0 && rung_slice_eq(p[1].window_id, RUNG_SLICE("all")));
+    CHECK(p[1].is_sample && p[1].kind == 0 && rung_slice_eq(p[1].window_id, RUNG_SLICE("all")));
     CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p4"), 0, INT64_MAX, 8, p,
                                           &count, &err));
     CHECK_EQ_U64(count, 2); /* second: in the top 2 of the sample */

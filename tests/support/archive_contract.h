@@ -51,6 +51,8 @@ void archive_kit_init(archive_kit *k, rung_archive *archive);
 void archive_kit_deinit(archive_kit *k); /* the archive stays open */
 /* Apply, and archive in the open batch (one is begun if need be). Returns the state's status. */
 rung_status archive_kit_apply(archive_kit *k, const rung_event *event);
+/* What the archive gets to know of an event, from what apply returned. */
+rung_archive_effect archive_effect_of(rung_status st, const rung_outcome *o);
 void archive_kit_commit(archive_kit *k); /* nothing without a batch */
 
 /* Short ways to make events. */
@@ -76,6 +78,10 @@ uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive,
 void archive_contract_empty(const archive_maker *m);
 void archive_contract_batches(const archive_maker *m);
 void archive_contract_score_events(const archive_maker *m);
+void archive_contract_results(const archive_maker *m);
+void archive_contract_audit(const archive_maker *m);
+void archive_contract_refusals(const archive_maker *m);
+void archive_contract_commands(const archive_maker *m);
 void archive_contract_closed_windows(const archive_maker *m);
 void archive_contract_flushed(const archive_maker *m);
 void archive_contract_hidden(const archive_maker *m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/archive_server.h"
 
+#include "archive/sqlite/event_table.h"
 #include "archive/sqlite/sqlite_archive.h"
 #include "support/check.h"
 
@@ -21,10 +22,11 @@ static void apply(archive_server *s, const rung_event *e) {
         return;
     }
     rung_sampler_before(s->sampler, s->state, s->follower, e->ts_ms);
-    rung_status st = rung_state_apply(s->state, e, NULL, NULL);
+    rung_outcome outcome;
+    rung_status st = rung_state_apply(s->state, e, &outcome, NULL);
     if (st >= 0)
         rung_sampler_note(s->sampler, e);
-    rung_follower_applied(s->follower, rung_state_seq(s->state), 1, &st);
+    rung_follower_applied(s->follower, rung_state_seq(s->state), 1, &st, &outcome);
 }
 
 static uint64_t read_snapshot(const archive_server *s) {
@@ -74,6 +76,14 @@ static void replay(archive_server *s) {
     s->is_mute = false;
 }
 
+/* The events are the same in every folder: so are the logs, though one may be further. */
+static void pretend_shared(archive_server *s) {
+    rung_log *log = rung_segment_log_port(s->log);
+    s->shared_ops = *log->ops;
+    s->shared_ops.is_shared = true;
+    log->ops = &s->shared_ops;
+}
+
 void archive_server_open(archive_server *s, const archive_server_config *config) {
     rung_err err = {0};
     memset(s, 0, sizeof *s);
@@ -84,11 +94,13 @@ void archive_server_open(archive_server *s, const archive_server_config *config)
                                    .segment_size = 1 << 16};
     rung_status st = rung_segment_log_open(&log, &s->log, &err);
     CHECK_MSG(st == RUNG_OK, "log: %s", err.message);
-    st = rung_sqlite_archive_open(&(rung_sqlite_archive_config){.path = config->archive_path,
-                                                                .alloc = rung_alloc_heap(),
-                                                                .vfs = config->vfs},
-                                  &s->archive, &err);
+    rung_sqlite_archive_config file = {
+        .path = config->archive_path, .alloc = rung_alloc_heap(), .vfs = config->vfs};
+    st = config->maker ? config->maker->open(config->maker->ctx, &s->archive, &err)
+                       : rung_sqlite_archive_open(&file, &s->archive, &err);
     CHECK_MSG(st == RUNG_OK, "archive: %s", err.message);
+    if (config->is_shared)
+        pretend_shared(s);
     rung_follower_config f = config->follower;
     f.archive = s->archive;
     f.log = rung_segment_log_port(s->log);
@@ -142,10 +154,10 @@ static void same_rows(sqlite3 *db, const char *table, const char *columns) {
     sqlite3_stmt *stmt;
     snprintf(
         text, sizeof text,
-        "SELECT (SELECT count(*) FROM main.%1$s), (SELECT count(*) FROM want.%1$s),"
-        " (SELECT count(*) FROM (SELECT %2$s FROM main.%1$s EXCEPT SELECT %2$s FROM want.%1$s)),"
-        " (SELECT count(*) FROM (SELECT %2$s FROM want.%1$s EXCEPT SELECT %2$s FROM main.%1$s))",
-        table, columns);
+        "SELECT (SELECT count(*) FROM %3$s.%1$s), (SELECT count(*) FROM want.%1$s),"
+        " (SELECT count(*) FROM (SELECT %2$s FROM %3$s.%1$s EXCEPT SELECT %2$s FROM want.%1$s)),"
+        " (SELECT count(*) FROM (SELECT %2$s FROM want.%1$s EXCEPT SELECT %2$s FROM %3$s.%1$s))",
+        table, columns, strcmp(table, "unpacked") == 0 ? "temp" : "main");
     CHECK_MSG(sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
     CHECK_EQ_I64(sqlite3_step(stmt), SQLITE_ROW);
     CHECK_MSG(sqlite3_column_int64(stmt, 0) == sqlite3_column_int64(stmt, 1) &&
@@ -157,19 +169,31 @@ static void same_rows(sqlite3 *db, const char *table, const char *columns) {
 }
 
 /* The archive as it must be, by the plain functions of the port. */
-static void write_reference(const char *path, uint64_t last) {
+void archive_server_write_reference(rung_archive *a, uint64_t last) {
     static archive_kit k;
     static archive_load load;
-    rung_archive *a;
-    rung_err err = {0};
-    rung_sqlite_archive_config config = {.path = path, .alloc = rung_alloc_heap()};
-    CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
     archive_kit_init(&k, a);
     for (uint64_t seq = 1; seq <= last; seq++)
         rung_ignore(archive_kit_apply(&k, archive_load_event(&load, seq)),
                     "refusals are archived too");
     archive_kit_deinit(&k);
+}
+
+static void write_reference(const char *path, uint64_t last) {
+    rung_archive *a;
+    rung_err err = {0};
+    rung_sqlite_archive_config config = {.path = path, .alloc = rung_alloc_heap()};
+    CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
+    archive_server_write_reference(a, last);
     rung_archive_close(a);
+}
+
+/* The packed events as a plain table of the database `where`. */
+static void unpack_events(sqlite3 *db, const char *where) {
+    char text[200];
+    CHECK_EQ_I64(rung_event_table_register(db), SQLITE_OK);
+    snprintf(text, sizeof text, "CREATE TABLE %s.unpacked AS SELECT * FROM score_events", where);
+    CHECK_MSG(sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
 }
 
 void archive_server_verify(const char *archive_path, const char *dir, uint64_t last,
@@ -179,11 +203,15 @@ void archive_server_verify(const char *archive_path, const char *dir, uint64_t l
     snprintf(reference, sizeof reference, "%s/reference.db", dir);
     unlink(reference);
     write_reference(reference, last);
+    CHECK_EQ_I64(sqlite3_open(reference, &db), SQLITE_OK);
+    unpack_events(db, "main");
+    sqlite3_close(db);
     CHECK_EQ_I64(sqlite3_open(archive_path, &db), SQLITE_OK);
+    unpack_events(db, "temp");
     snprintf(text, sizeof text, "ATTACH '%s' AS want", reference);
     CHECK_EQ_I64(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     same_rows(db, "source", "*");
-    same_rows(db, "score_events",
+    same_rows(db, "unpacked",
               with_statuses ? "*" : "seq, board, player, kind, score, at_ms, ts_ms, id");
     same_rows(db, "audit", with_statuses ? "*" : "entry, seq, ts_ms, kind, board, player, details");
     same_rows(db, "closed_windows", "*");

@@ -173,11 +173,130 @@ static const char scopes[] =
     "  LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
     "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;";
 
+/* 4 -> 5: the result of a submission, the rule that refused it; who did what, why, before and after. */
+static const char actors[] =
+    "ALTER TABLE score_events ADD COLUMN rule TEXT;"
+    "ALTER TABLE score_events ADD COLUMN result;"
+    "ALTER TABLE score_events ADD COLUMN result_column1;"
+    "ALTER TABLE score_events ADD COLUMN result_column2;"
+    "ALTER TABLE score_events ADD COLUMN result_format INTEGER;"
+
+    "ALTER TABLE audit ADD COLUMN rule TEXT;"
+    "ALTER TABLE audit ADD COLUMN actor_key TEXT;"
+    "ALTER TABLE audit ADD COLUMN actor_player TEXT;"
+    "ALTER TABLE audit ADD COLUMN actor_address TEXT;"
+    "ALTER TABLE audit ADD COLUMN reason TEXT;"
+    "ALTER TABLE audit ADD COLUMN before TEXT;"
+    "ALTER TABLE audit ADD COLUMN after TEXT;"
+    "CREATE INDEX audit_by_actor ON audit (actor_key, seq) WHERE actor_key IS NOT NULL;"
+    "CREATE INDEX audit_by_actor_player ON audit (actor_player) WHERE actor_player IS NOT NULL;"
+
+    "CREATE TABLE refusals ("
+    "  board TEXT NOT NULL,"
+    "  rule TEXT NOT NULL,"
+    "  minute_ms INTEGER NOT NULL,"
+    "  count INTEGER NOT NULL,"
+    "  first_seq INTEGER NOT NULL,"
+    "  last_seq INTEGER NOT NULL,"
+    "  PRIMARY KEY (board, rule, minute_ms)) WITHOUT ROWID;"
+
+    "DROP VIEW readable_scores;"
+    "CREATE VIEW readable_scores AS SELECT seq, board, player, kind, " SHOWN("score", "score_format") " AS score,"
+    "  column1, column2, " TIME("at_ms") " AS at, " TIME("ts_ms") " AS received, id, meta, status, rule,"
+    "  " SHOWN("result", "result_format") " AS result FROM score_events;"
+
+    "DROP VIEW readable_audit;"
+    "CREATE VIEW readable_audit AS SELECT seq, " TIME("ts_ms") " AS at, kind, board, player, details, status, rule,"
+    "  actor_key, actor_player, actor_address, reason, before, after FROM audit;"
+
+    "CREATE VIEW readable_refusals AS SELECT board, rule, " TIME("minute_ms") " AS minute, count, first_seq, last_seq"
+    "  FROM refusals;";
+
+/* 5 -> 6: score events in packed blocks (event_store.h), which the virtual table packed_events shows; those of older
+ * versions stay in their rows. */
+static const char packed[] =
+    "DROP VIEW readable_scores;"
+    "ALTER TABLE score_events RENAME TO score_rows;"
+
+    "CREATE TABLE event_store ("
+    "  only INTEGER PRIMARY KEY CHECK (only = 1),"
+    "  hash_key BLOB NOT NULL,"
+    "  indexed INTEGER NOT NULL);"
+    "INSERT INTO event_store VALUES (1, randomblob(16), 0);"
+
+    "CREATE TABLE event_blocks ("
+    "  block INTEGER PRIMARY KEY,"
+    "  first_seq INTEGER NOT NULL,"
+    "  last_seq INTEGER NOT NULL,"
+    "  events INTEGER NOT NULL,"
+    "  min_at_ms INTEGER NOT NULL,"
+    "  max_at_ms INTEGER NOT NULL,"
+    "  min_ts_ms INTEGER NOT NULL,"
+    "  max_ts_ms INTEGER NOT NULL);"
+    "CREATE TABLE event_bytes (block INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+
+    "CREATE TABLE event_runs ("
+    "  run INTEGER PRIMARY KEY,"
+    "  level INTEGER NOT NULL,"
+    "  first_block INTEGER NOT NULL,"
+    "  last_block INTEGER NOT NULL,"
+    "  fences BLOB NOT NULL);"
+    "CREATE TABLE event_chunks (chunk INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+
+    "CREATE VIEW score_events AS SELECT seq, part, board, player, kind, score, column1, column2, score_format,"
+    "  at_ms, at_given, ts_ms, id, meta, status, rule, result, result_column1, result_column2, result_format"
+    "  FROM packed_events"
+    "  UNION ALL SELECT seq, 0, board, player, kind, score, column1, column2, score_format,"
+    "  at_ms, at_given, ts_ms, id, meta, status, rule, result, result_column1, result_column2, result_format"
+    "  FROM score_rows;"
+
+    "CREATE VIEW readable_scores AS SELECT seq, part, board, player, kind,"
+    "  " SHOWN("score", "score_format") " AS score, column1, column2, " TIME("at_ms") " AS at,"
+    "  " TIME("ts_ms") " AS received, id, meta, status, rule, " SHOWN("result", "result_format") " AS result"
+    "  FROM score_events;";
+
+/* 6 -> 7: current scores, with their position; what reads as of a moment need. */
+static const char current[] =
+    "ALTER TABLE event_store ADD COLUMN scores_seq INTEGER NOT NULL DEFAULT 0;"
+
+    "CREATE TABLE user_scores ("
+    "  board TEXT NOT NULL,"
+    "  player TEXT NOT NULL,"
+    "  score, column1, column2,"
+    "  score_format INTEGER NOT NULL,"
+    "  at_ms INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  PRIMARY KEY (board, player)) WITHOUT ROWID;"
+
+    "CREATE VIEW readable_user_scores AS SELECT u.board, u.player, json_extract(p.profile, '$.name') AS name,"
+    "  " SHOWN("u.score", "u.score_format") " AS score, u.column1, u.column2, " TIME("u.at_ms") " AS at, u.seq"
+    "  FROM user_scores u LEFT JOIN players p USING (player);"
+
+    /* What a standing's `hidden` was until event `seq` changed it. */
+    "CREATE TABLE standing_changes ("
+    "  window INTEGER NOT NULL REFERENCES closed_windows,"
+    "  place INTEGER NOT NULL,"
+    "  seq INTEGER NOT NULL,"
+    "  hidden INTEGER NOT NULL,"
+    "  PRIMARY KEY (window, place, seq)) WITHOUT ROWID;"
+
+    /* A sample that event `dropped_seq` took away is kept for reads as of an earlier moment. */
+    "ALTER TABLE samples ADD COLUMN dropped_seq INTEGER;"
+    "DROP VIEW readable_history;"
+    "CREATE VIEW readable_history AS"
+    "  SELECT w.board, s.player, " TIME("w.end_ms") " AS at, 'window end' AS taken, w.kind, w.window_id,"
+    "  s.place, s.sparse_rank, s.dense_rank, w.entries, " SHOWN("s.score", "w.score_format") " AS score"
+    "  FROM standings s CROSS JOIN closed_windows w USING (window)"
+    "  WHERE s.hidden = 0 AND NOT s.erased AND w.board_deleted_seq IS NULL"
+    "  UNION ALL SELECT board, player, " TIME("taken_ms") ","
+    "  CASE WHEN taken_ms % 86400000 = 0 THEN 'daily' ELSE 'hourly' END, kind, window_id, place, sparse_rank,"
+    "  dense_rank, entries, " SHOWN("score", "score_format") " FROM samples WHERE dropped_seq IS NULL;";
+
 /* clang-format on */
 
 const char *rung__archive_schema_step(int step) {
-    static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {events, standings, views,
-                                                                   scopes};
+    static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {
+        events, standings, views, scopes, actors, packed, current};
     RUNG_ASSERT(step >= 0 && step < RUNG_ARCHIVE_SCHEMA_VERSION);
     return steps[step];
 }

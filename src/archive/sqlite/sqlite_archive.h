@@ -20,6 +20,7 @@ typedef struct rung_sqlite_archive_config {
     /* Identity of the log it follows, any text. Another log's archive is refused. Empty: not checked. */
     rung_slice log_id;
     bool is_read_only;
+    uint64_t as_of_seq;  /* read-only: answer as of this event; 0: now */
     int busy_timeout_ms; /* how long to wait for another writer; 0: 5000 */
     const char *vfs;     /* NULL: SQLite's own; for tests */
 } rung_sqlite_archive_config;

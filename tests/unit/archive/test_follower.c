@@ -76,7 +76,7 @@ TEST(follows_and_compares) {
     CHECK_OK(rung_archive_reading.history(reader, RUNG_SLICE("load"), RUNG_SLICE("player7"), 0,
                                           INT64_MAX, 200, points, &count, &err));
     for (uint32_t i = 0; i < count; i++)
-        daily += points[i].is_daily;
+        daily += points[i].is_sample;
     CHECK_EQ_U64(daily, 2);
     CHECK(count > 20);
     rung_archive_close(reader);
@@ -221,13 +221,13 @@ TEST(a_log_that_begins_later) {
                               .alloc = rung_alloc_heap(),
                               .retry_ms_min = 1};
     CHECK_OK(rung_follower_create(&c, &follower, &err));
-    rung_follower_applied(follower, 1, 1200, NULL);
+    rung_follower_applied(follower, 1, 1200, NULL, NULL);
     CHECK_STATUS(rung_follower_wait(follower, 1, 50), RUNG_PARTIAL);
     CHECK_EQ_I64(rung_follower_stat(follower).last_error.code, RUNG_ESTALE);
     rung_follower_destroy(follower);
     c.first_seq = first;
     CHECK_OK(rung_follower_create(&c, &follower, &err));
-    rung_follower_applied(follower, 1, 1200, NULL);
+    rung_follower_applied(follower, 1, 1200, NULL, NULL);
     CHECK_OK(rung_follower_wait(follower, 1200, 5000));
     rung_follower_destroy(follower);
     rung_archive_score s[8];
