@@ -211,7 +211,7 @@ static void define_board(load *l) {
     rung_err err;
     rung_board_def def = rung_board_def_default();
     def.update = RUNG_UPDATE_LAST;
-    if (rung_hub_define(l->hub, BOARD, &def, NULL, NULL, &err) < 0)
+    if (rung_hub_define(l->hub, (rung_hub_sender){0}, BOARD, &def, NULL, NULL, &err) < 0)
         bench_die("%s", err.message);
     settle(l);
 }

@@ -18,7 +18,7 @@ static void pack(rung_memfs *fs) {
     rung_err err;
     uint64_t size;
     CHECK_OK(rung_dir_open(&dir, &fs->port, LOGKIT_PATH, false, &err));
-    CHECK_OK(rung_segment_pack(&dir, rung_alloc_heap(), SEGMENT, &size, &err));
+    CHECK_OK(rung_segment_pack(&dir, rung_alloc_heap(), SEGMENT, false, &size, &err));
     rung_dir_close(&dir);
 }
 

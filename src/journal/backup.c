@@ -6,6 +6,7 @@
 #include "journal/recovery.h"
 #include "journal/segment_copy.h"
 #include "journal/snapshot_file.h"
+#include "journal/snapshot_list.h"
 #include "journal/verify.h"
 
 #include <string.h>
@@ -123,28 +124,33 @@ static rung_status bring_segments(backup *b, const rung_segment_info *segments, 
 /* Copy the snapshots from the first record to the last; older ones need records that are gone. A snapshot that the
  * server removes meanwhile, or that is damaged, is left out; the records make up for it. */
 static rung_status bring_snapshots(backup *b, rung_err *err) {
-    uint64_t seqs[16];
-    size_t count = 0, kept = 0;
-    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
-    rung_status st = rung_snapshot_list(b->from, seqs, 16, &count, err);
-    for (size_t i = 0; st >= 0 && i < count && kept < RUNG_SNAPSHOT_KEEP; i++) {
+    rung_snapshot_entries list;
+    size_t kept = 0;
+    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP] = {0}, info;
+    rung_status st = rung_snapshot_list_names(b->from, b->alloc, &list, err);
+    for (size_t i = list.count; st >= 0 && i > 0; i--) {
         char name[RUNG_FILE_NAME_MAX];
-        rung_snapshot_name(name, seqs[i]);
-        if (seqs[i] > b->report->last_seq || seqs[i] + 1 < b->report->first_seq)
+        uint64_t seq = list.entries[i - 1].seq;
+        rung_snapshot_name(name, seq);
+        if (seq > b->report->last_seq || seq + 1 < b->report->first_seq)
             continue;
         st = bring(b, name, err);
         if (st == RUNG_OK)
-            st = rung_snapshot_check(b->to, b->alloc, b->uuid, seqs[i], &infos[kept], err);
+            st = rung_snapshot_check(b->to, b->alloc, b->uuid, seq, &info, err);
+        if (st == RUNG_OK && kept < RUNG_SNAPSHOT_KEEP)
+            infos[kept] = info;
         if (st == RUNG_OK)
             kept++;
         else if (st == RUNG_ECORRUPT)
             st = rung_dir_unlink(b->to, name, err);
     }
+    rung_snapshot_list_deinit(&list);
     if (st < 0)
         return st;
     b->report->snapshot_count = kept;
     b->report->newest_snapshot_seq = kept ? infos[0].seq : 0;
-    return kept ? rung_snapshot_manifest_write(b->to, b->uuid, infos, kept, err) : RUNG_OK;
+    size_t listed = kept < RUNG_SNAPSHOT_KEEP ? kept : RUNG_SNAPSHOT_KEEP;
+    return listed ? rung_snapshot_manifest_write(b->to, b->uuid, infos, listed, err) : RUNG_OK;
 }
 
 /* A log without its beginning needs a snapshot to start from. */

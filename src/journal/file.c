@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* ---- the operating system ---- */
@@ -218,6 +219,16 @@ static int os_random(void *ctx, void *buffer, size_t len) {
     return n < 0 ? -errno : (size_t)n == len ? 0 : -EIO;
 }
 
+static int os_space(void *ctx, int dir, uint64_t *total_out, uint64_t *free_out) {
+    struct statvfs found;
+    (void)ctx;
+    if (fstatvfs(dir, &found) < 0)
+        return -errno;
+    *total_out = (uint64_t)found.f_blocks * found.f_frsize;
+    *free_out = (uint64_t)found.f_bavail * found.f_frsize;
+    return 0;
+}
+
 const rung_fs *rung_fs_posix(void) {
     static const rung_fs fs = {
         .dir_open = os_dir_open,
@@ -242,6 +253,7 @@ const rung_fs *rung_fs_posix(void) {
         .stamp = os_stamp,
         .is_at = os_is_at,
         .random = os_random,
+        .space = os_space,
     };
     return &fs;
 }
@@ -336,6 +348,14 @@ rung_status rung_dir_unlink(const rung_dir *d, const char *name, rung_err *err) 
     if (result == -ENOENT)
         return RUNG_NOT_FOUND;
     return result < 0 ? FAIL_IO(err, result, "cannot remove", name) : RUNG_OK;
+}
+
+rung_status rung_dir_space(const rung_dir *d, uint64_t *total_out, uint64_t *free_out,
+                           rung_err *err) {
+    if (!d->fs->space)
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "the size of the disk is not known");
+    int result = d->fs->space(d->fs->ctx, d->handle, total_out, free_out);
+    return result < 0 ? FAIL_IO(err, result, "cannot measure the disk of", d->path) : RUNG_OK;
 }
 
 rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name, int mode,

@@ -63,6 +63,8 @@ typedef struct rung_fs {
     /* 1: folder/name is this very file; 0: it is another one or absent. NULL: always 1. */
     int (*is_at)(void *ctx, int file, const char *folder, const char *name);
     int (*random)(void *ctx, void *buffer, size_t len);
+    /* The size of the file system of a folder, and what an unprivileged user can still write. NULL: not known. */
+    int (*space)(void *ctx, int dir, uint64_t *total_out, uint64_t *free_out);
 } rung_fs;
 
 /* The operating system's files. Static storage. */
@@ -102,6 +104,10 @@ RUNG_NODISCARD rung_status rung_dir_link(const rung_dir *from_dir, const char *f
                                          const rung_dir *to_dir, const char *to, rung_err *err);
 /* RUNG_NOT_FOUND: no such file. */
 RUNG_NODISCARD rung_status rung_dir_unlink(const rung_dir *d, const char *name, rung_err *err);
+
+/* The bytes of the folder's file system, and how many of them are free. RUNG_EUNSUPPORTED: not known. */
+RUNG_NODISCARD rung_status rung_dir_space(const rung_dir *d, uint64_t *total_out,
+                                          uint64_t *free_out, rung_err *err);
 
 /* RUNG_NOT_FOUND, without a message: no such file, and `mode` does not create it. */
 RUNG_NODISCARD rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name,

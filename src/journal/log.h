@@ -103,8 +103,6 @@ typedef struct rung_log_ops {
     /* NULL in a log that keeps nothing. */
     uint64_t (*first_seq)(rung_log *log);
     const uint8_t *(*id)(const rung_log *log);
-    /* NULL in a log of one node: durable_seq is its end. */
-    rung_status (*end)(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err);
     rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err);
     rung_status (*cursor_read)(rung_log_cursor *cursor, rung_log_record *records, size_t max,
@@ -113,6 +111,7 @@ typedef struct rung_log_ops {
     rung_status (*truncate_before)(rung_log *log, uint64_t seq, rung_err *err);
     rung_log_stats (*stat)(rung_log *log);
     rung_status (*close)(rung_log *log, rung_err *err);
+    bool is_shared; /* other nodes write to it, too */
 } rung_log_ops;
 
 /* The first member of every implementation. */
@@ -183,18 +182,7 @@ static inline const uint8_t *rung_log_id(const rung_log *log) {
 
 /* Do other nodes write to it, too? */
 static inline bool rung_log_is_shared(const rung_log *log) {
-    return log->ops->end != NULL;
-}
-
-/* Where the log ends: at least the last sequence that any node has committed before the first call with this ticket,
- * which is 0 then. RUNG_OK; RUNG_PARTIAL: not known yet, and the log wakes its owner when it is: call again with the
- * same ticket. Or why it cannot be found out. */
-RUNG_NODISCARD static inline rung_status rung_log_end(rung_log *log, uint64_t *ticket,
-                                                      uint64_t *seq_out, rung_err *err) {
-    if (log->ops->end)
-        return log->ops->end(log, ticket, seq_out, err);
-    *seq_out = log->ops->durable_seq(log);
-    return RUNG_OK;
+    return log->ops->is_shared;
 }
 
 /* Open a cursor at `from_seq` (at least 1). RUNG_ESTALE: the log begins later. */

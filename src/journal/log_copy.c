@@ -91,7 +91,7 @@ static rung_status compare_open(copying *c, stretch *source, stretch *target, ui
     static const rung_log_record lost = {.type = RUNG_LOG_TYPE_LOST};
     rung_status st = RUNG_OK;
     for (uint64_t seq = from; st == RUNG_OK && seq <= to; seq++) {
-        const rung_log_record *mine = &lost, *theirs;
+        const rung_log_record *mine = &lost, *theirs = &lost;
         st = next_record(target, seq, "target", err, &theirs);
         if (st == RUNG_OK && seq >= c->report->first_seq)
             st = next_record(source, seq, "source", err, &mine);

@@ -517,8 +517,8 @@ static rung_status renew(rung_segment_log *log, rung_err *err) {
         st = name_segment(log, &h, err);
     if (st < 0)
         rung_file_close(&log->spare.file); /* a second try adopts it afresh */
-    rung_spare_unlock(&log->spare);
     log->epoch = h.epoch;
+    rung_spare_unlock(&log->spare);
     return st;
 }
 
@@ -885,14 +885,14 @@ static bool take_packable(rung_segment_log *log, rung_segment_info *out) {
     return is_found;
 }
 
-rung_status rung_segment_log_pack(rung_segment_log *log, rung_err *err) {
+rung_status rung_segment_log_pack(rung_segment_log *log, bool gives_way, rung_err *err) {
     rung_segment_info info;
     char name[RUNG_FILE_NAME_MAX];
     uint64_t size = 0;
     if (!take_packable(log, &info))
         return RUNG_NOT_FOUND;
     rung_segment_name(name, info.first_seq, info.epoch);
-    rung_status st = rung_segment_pack(&log->dir, log->config.alloc, name, &size, err);
+    rung_status st = rung_segment_pack(&log->dir, log->config.alloc, name, gives_way, &size, err);
     pthread_mutex_lock(&log->list_lock);
     for (size_t i = 0; st >= 0 && i < log->image.count; i++) {
         rung_segment_info *entry = &log->image.segments[i];
@@ -973,8 +973,9 @@ bool rung_segment_log_is_start_due(const rung_segment_log *log) {
 }
 
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
-    rung_segment_log_stats out = {.epoch = log->epoch, .torn_bytes = log->torn_bytes};
+    rung_segment_log_stats out = {.torn_bytes = log->torn_bytes};
     rung_spare_lock(&log->spare);
+    out.epoch = log->epoch;
     out.is_spare_ready = rung_file_is_open(&log->spare.file);
     rung_spare_unlock(&log->spare);
     pthread_mutex_lock(&log->list_lock);
@@ -988,6 +989,19 @@ rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     out.first_seq = im->count ? im->segments[0].first_seq : 1;
     pthread_mutex_unlock(&log->list_lock);
     return out;
+}
+
+uint64_t rung_segment_log_bytes_from(rung_segment_log *log, uint64_t seq) {
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&log->list_lock);
+    for (size_t i = log->image.count; i > 0; i--) {
+        const rung_segment_info *info = &log->image.segments[i - 1];
+        if (info->is_sealed && info->last_seq < seq)
+            break;
+        bytes += info->is_sealed ? info->file_bytes : info->end; /* the rest of it is reserved */
+    }
+    pthread_mutex_unlock(&log->list_lock);
+    return bytes;
 }
 
 /* A clean end: sync, seal and mark everything, so that the next start has nothing to check. An empty segment stays;

@@ -73,8 +73,10 @@ size_t rung_segment_log_batch_bytes_max(const rung_segment_log *log);
 RUNG_NODISCARD rung_status rung_segment_log_truncate_before(rung_segment_log *log, uint64_t seq,
                                                             rung_err *err);
 /* Compress the oldest sealed segment that is not compressed yet (segment_pack.h); in one other thread. RUNG_OK or
- * RUNG_UNCHANGED: call again; RUNG_NOT_FOUND: none left; a failure changed nothing, and is not the log's. */
-RUNG_NODISCARD rung_status rung_segment_log_pack(rung_segment_log *log, rung_err *err);
+ * RUNG_UNCHANGED: call again; RUNG_NOT_FOUND: none left; a failure changed nothing, and is not the log's. `gives_way`:
+ * as rung_segment_pack(). */
+RUNG_NODISCARD rung_status rung_segment_log_pack(rung_segment_log *log, bool gives_way,
+                                                 rung_err *err);
 /* As rung_log_close of its port. */
 rung_status rung_segment_log_close(rung_segment_log *log, rung_err *err);
 
@@ -105,6 +107,9 @@ bool rung_segment_log_is_start_due(const rung_segment_log *log);
 
 /* From any thread. */
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log);
+
+/* The bytes on the disk of the segments that have records from `seq` on. From any thread. */
+uint64_t rung_segment_log_bytes_from(rung_segment_log *log, uint64_t seq);
 
 /* While pinned, truncate_before removes nothing (RUNG_UNCHANGED), for a running backup. Any thread. */
 void rung_segment_log_pin(rung_segment_log *log);

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/worker.h"
 #include "journal/segment.h"
 
 #include <string.h>
@@ -33,6 +34,8 @@
 #endif
 #define BLOCK_SIZE_MAX ((size_t)1 << 22) /* that a reader accepts */
 #define LEVEL          3
+/* The log's own syncs wait behind this one's: many short waits instead of one for the whole file. */
+#define SYNC_EVERY ((uint64_t)1 << 20)
 
 typedef struct block {
     uint64_t at;   /* in the file */
@@ -297,6 +300,8 @@ typedef struct packer {
     uint8_t *plain, *packed;
     size_t plain_room, packed_size;
     uint64_t end; /* of the file so far */
+    uint64_t synced;
+    bool gives_way;
 } packer;
 
 /* A sealed segment ends with a footer that fits its header. RUNG_UNCHANGED: a crash left zeros behind the footer, or it
@@ -363,6 +368,10 @@ static rung_status read_plain(const packer *k, uint32_t i, rung_err *err) {
 static rung_status put(packer *k, const void *bytes, size_t len, rung_err *err) {
     rung_status st = rung_file_write(&k->to, bytes, len, k->end, err);
     k->end += len;
+    if (st == RUNG_OK && k->end - k->synced >= SYNC_EVERY) {
+        k->synced = k->end;
+        st = rung_file_sync(&k->to, err);
+    }
     return st;
 }
 
@@ -371,7 +380,11 @@ static rung_status pack_block(packer *k, uint32_t i, rung_err *err) {
     if (st < 0)
         return st;
     uint32_t plain = plain_length(&k->layout, i);
+    if (k->gives_way)
+        rung_thread_set_idle(true);
     size_t size = ZSTD_compressCCtx(k->zstd, k->packed, k->packed_size, k->plain, plain, LEVEL);
+    if (k->gives_way)
+        rung_thread_set_idle(false);
     if (ZSTD_isError(size))
         return RUNG_FAIL(err, RUNG_ENOMEM, "segment %s cannot be packed: %s", k->from->name,
                          ZSTD_getErrorName(size));
@@ -449,13 +462,13 @@ static rung_status pack_file(packer *k, const rung_dir *dir, const char *name, u
 }
 
 rung_status rung_segment_pack(const rung_dir *dir, const rung_alloc *alloc, const char *name,
-                              uint64_t *size_out, rung_err *err) {
+                              bool gives_way, uint64_t *size_out, rung_err *err) {
     rung_file from;
     layout l;
     rung_status st = rung_file_open(&from, dir, name, RUNG_FILE_READ, err);
     if (st != RUNG_OK)
         return st;
-    packer k = {.alloc = alloc, .from = &from};
+    packer k = {.alloc = alloc, .from = &from, .gives_way = gives_way};
     st = read_header(&from, &l, err);
     if (st == RUNG_OK) {
         st = rung_file_size(&from, size_out, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* segment_pack.h - a sealed segment, compressed: the same bytes in a file of the same name that takes less space.
  *
- *     rung_segment_pack(&dir, alloc, name, &size, &err);             // replaces the plain file, atomically
+ *     rung_segment_pack(&dir, alloc, name, false, &size, &err);      // replaces the plain file, atomically
  *
  *     rung_segment_packed_open(&p, alloc, &file, &err);              // RUNG_NOT_FOUND: a plain segment
  *     rung_segment_packed_read(p, buffer, len, offset, &got, &err);  // as rung_file_read() of the plain file
@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "journal/file.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,8 +41,9 @@ RUNG_NODISCARD rung_status rung_segment_packed_read(rung_segment_packed *p, void
 /* Compress the sealed segment `name`. A crash leaves the plain file or the packed one. RUNG_OK; RUNG_UNCHANGED: it is
  * packed already, not sealed, followed by zeros (a crash), or would not become smaller; RUNG_NOT_FOUND: it was
  * removed; RUNG_ECORRUPT: no sealed segment; otherwise nothing changed. `size_out`: of the file on the disk, also for
- * RUNG_UNCHANGED. */
+ * RUNG_UNCHANGED. `gives_way`: compress only when no other thread wants the processor. */
 RUNG_NODISCARD rung_status rung_segment_pack(const rung_dir *dir, const rung_alloc *alloc,
-                                             const char *name, uint64_t *size_out, rung_err *err);
+                                             const char *name, bool gives_way, uint64_t *size_out,
+                                             rung_err *err);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "journal/snapshot_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,7 @@
 #define PIECE          ((uint64_t)64 << 10)
 enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
 /* All blocks start with: magic 8, version 4, CRC 4, uuid 16. */
-enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
+enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32, AT_TIME = 88 };
 
 static const char HEADER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'N', 'A', 'P'};
 static const char TRAILER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'E', 'N', 'D'};
@@ -89,6 +90,8 @@ static rung_snapshot_info get_info(const uint8_t *in) {
 /* ---- writing ---- */
 
 struct rung_snapshot_writer {
+    const uint64_t *keep; /* borrowed */
+    size_t keep_count;
     rung_dir dir; /* a copy; the handle is the caller's */
     const rung_alloc *alloc;
     rung_file file;
@@ -155,6 +158,15 @@ static rung_status flush_block(rung_snapshot_writer *w, rung_err *err) {
     return st;
 }
 
+void rung_snapshot_writer_set_time(rung_snapshot_writer *w, int64_t time_ms) {
+    w->info.time_ms = time_ms;
+}
+
+void rung_snapshot_writer_keep(rung_snapshot_writer *w, const uint64_t *seqs, size_t count) {
+    w->keep = seqs;
+    w->keep_count = count;
+}
+
 rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes, size_t len,
                                         rung_err *err) {
     const uint8_t *from = bytes;
@@ -178,6 +190,7 @@ static rung_status put_trailer(rung_snapshot_writer *w, rung_err *err) {
     rung__block_begin(trailer, sizeof trailer, TRAILER_MAGIC, RUNG_SNAPSHOT_VERSION, w->uuid);
     put_info(trailer + AT_BODY, &w->info);
     rung_put32(trailer + AT_BODY + 20, w->block_count);
+    rung_put64(trailer + AT_TIME, (uint64_t)w->info.time_ms);
     rung__block_end(trailer, sizeof trailer);
     return put_bytes(w, trailer, sizeof trailer, err);
 }
@@ -192,20 +205,6 @@ static rung_status list_in_manifest(rung_snapshot_writer *w, rung_err *err) {
         if (known[i].seq < w->info.seq)
             infos[count++] = known[i];
     return rung_snapshot_manifest_write(&w->dir, w->uuid, infos, count, err);
-}
-
-static void remove_old(const rung_dir *dir, uint64_t newest) {
-    uint64_t seqs[16];
-    size_t count = 0, kept = 0;
-    if (rung_snapshot_list(dir, seqs, 16, &count, NULL) < 0)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        char name[RUNG_FILE_NAME_MAX];
-        rung_snapshot_name(name, seqs[i]);
-        if (seqs[i] <= newest && kept++ >= RUNG_SNAPSHOT_KEEP)
-            rung_ignore(rung_dir_unlink(dir, name, NULL),
-                        "a snapshot too many does no harm; the next one removes it");
-    }
 }
 
 rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w,
@@ -227,7 +226,7 @@ rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w,
         st = list_in_manifest(w, err);
     if (st == RUNG_OK) {
         *info_out = w->info;
-        remove_old(&w->dir, w->info.seq);
+        rung_snapshot_remove_old(&w->dir, w->alloc, w->info.seq, w->keep, w->keep_count);
     }
     rung_snapshot_writer_abort(w); /* remove the temporary file if it still exists */
     return st;
@@ -332,6 +331,7 @@ static rung_status check_trailer(rung_snapshot_reader *r, size_t got, rung_err *
     if (st < 0)
         return st;
     rung_snapshot_info info = get_info(r->block + AT_BODY);
+    info.time_ms = (int64_t)rung_get64(r->block + AT_TIME);
     if (info.seq != r->info.seq || info.size_bytes != r->info.size_bytes ||
         info.crc != r->info.crc || rung_get32(r->block + AT_BODY + 20) != r->block_count)
         return damaged(r, "the trailer does not agree with the blocks before it", err);
@@ -393,17 +393,18 @@ rung_status rung_snapshot_adopt(const rung_dir *dir, const rung_alloc *alloc,
                                 rung_snapshot_info *info_out, rung_err *err) {
     rung_snapshot_reader *r;
     rung_snapshot_writer *w = NULL;
-    const void *bytes;
-    size_t len;
+    const void *bytes = NULL;
+    size_t len = 0;
     rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
     if (st != RUNG_OK)
         return st;
     st = rung_snapshot_writer_begin(to, alloc, to_uuid, seq, &w, err);
     while (st == RUNG_OK && (st = rung_snapshot_reader_next(r, &bytes, &len, err)) == RUNG_OK)
         st = rung_snapshot_writer_append(w, bytes, len, err);
-    if (st == RUNG_NOT_FOUND)
+    if (st == RUNG_NOT_FOUND) {
+        rung_snapshot_writer_set_time(w, r->info.time_ms);
         st = rung_snapshot_writer_finish(w, r->info.digest, info_out, err);
-    else
+    } else
         rung_snapshot_writer_abort(w);
     rung_snapshot_reader_close(r);
     return st;
@@ -430,6 +431,7 @@ static rung_status read_ends(rung_snapshot_raw *raw, const char *name, rung_err 
         return st;
     memcpy(raw->uuid, header + AT_UUID, sizeof raw->uuid);
     raw->info = get_info(trailer + AT_BODY);
+    raw->info.time_ms = (int64_t)rung_get64(trailer + AT_TIME);
     if (raw->info.seq != rung_get64(header + AT_BODY))
         return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: header and trailer do not belong together", name);
     return RUNG_OK;

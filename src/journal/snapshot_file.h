@@ -2,7 +2,8 @@
 /* snapshot_file.h - a byte stream in a file that is complete or absent: the state at one sequence.
  *
  * The caller defines the content. Each block has a checksum; a trailer has the total and a digest of the state. The
- * file gets its name only after everything is synced. Two snapshots are kept, listed in a manifest.
+ * file gets its name only after everything is synced. The newest two are always kept, and listed in a manifest;
+ * rung_snapshot_writer_keep() names older ones to keep as well (snapshot_list.h).
  * docs/formats/snapshot-file.md specifies every byte.
  *
  *     rung_snapshot_writer_begin(&dir, alloc, uuid, seq, &w, &err);
@@ -27,7 +28,7 @@
 #define RUNG_SNAPSHOT_VERSION       1u
 #define RUNG_SNAPSHOT_BLOCK_SIZE    ((size_t)1 << 16)
 #define RUNG_SNAPSHOT_DIGEST_SIZE   32u
-#define RUNG_SNAPSHOT_KEEP          2u
+#define RUNG_SNAPSHOT_KEEP          2u /* the newest ones, which the manifest lists */
 #define RUNG_SNAPSHOT_MANIFEST      "manifest"
 #define RUNG_SNAPSHOT_MANIFEST_SIZE 512u
 
@@ -35,6 +36,8 @@ typedef struct rung_snapshot_info {
     uint64_t seq;        /* the state after this record */
     uint64_t size_bytes; /* of the stream */
     uint32_t crc;        /* of the stream */
+    int64_t
+        time_ms; /* log time of that record; 0: unknown (not in the manifest, nor in older files) */
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
 } rung_snapshot_info;
 
@@ -46,11 +49,15 @@ RUNG_NODISCARD rung_status rung_snapshot_writer_begin(const rung_dir *dir, const
                                                       uint64_t seq,
                                                       rung_snapshot_writer **writer_out,
                                                       rung_err *err);
+/* The log time of the snapshot. Not called: it says none. */
+void rung_snapshot_writer_set_time(rung_snapshot_writer *w, int64_t time_ms);
+/* Finish shall also keep these older snapshots, `seqs` in ascending order, borrowed until then. */
+void rung_snapshot_writer_keep(rung_snapshot_writer *w, const uint64_t *seqs, size_t count);
 /* After a failure only abort remains. */
 RUNG_NODISCARD rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes,
                                                        size_t len, rung_err *err);
-/* Sync the file, give it its name, list it, and remove all but the newest two. Frees the writer in any case. After a
- * failure the older snapshots are unchanged; this one may exist, and if it does, it is complete. */
+/* Sync the file, give it its name, list it, and remove all but the newest two and those to keep. Frees the writer in
+ * any case. After a failure the older snapshots are unchanged; this one may exist, and if it does, it is complete. */
 RUNG_NODISCARD rung_status rung_snapshot_writer_finish(
     rung_snapshot_writer *w, const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
     rung_snapshot_info *info_out, rung_err *err);

@@ -7,6 +7,7 @@
 #include "journal/segment_log.h"
 #include "journal/segment_scan.h"
 #include "journal/snapshot_file.h"
+#include "journal/snapshot_list.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -152,27 +153,35 @@ static rung_status verify_rules(verify *v, rung_err *err) {
     return collect(v, st, &detail, err);
 }
 
+static rung_status verify_snapshot(verify *v, uint64_t seq, rung_err *err) {
+    rung_err detail = {0};
+    rung_snapshot_info info = {0};
+    rung_status st = rung_snapshot_check(v->dir, v->alloc, v->mark.uuid, seq, &info, &detail);
+    rung_verify_report *r = v->report;
+    if (st == RUNG_NOT_FOUND)
+        st = RUNG_FAIL(&detail, RUNG_ECORRUPT, "a snapshot is missing");
+    r->snapshot_count++;
+    if (st == RUNG_OK && r->newest_snapshot_seq < seq)
+        r->newest_snapshot_seq = seq;
+    if (st == RUNG_OK && seq + 1 >= r->first_seq) { /* the newest comes first */
+        r->oldest_snapshot_seq = seq;
+        r->oldest_snapshot_ms = info.time_ms;
+    }
+    if (st == RUNG_OK)
+        tell(v, "snapshot at sequence %llu: whole", (unsigned long long)seq);
+    return collect(v, st, &detail, err);
+}
+
 static rung_status verify_snapshots(verify *v, rung_err *err) {
     rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
-    uint64_t seqs[16];
+    rung_snapshot_entries list;
     size_t count = 0;
-    rung_status st = rung_snapshot_list(v->dir, seqs, 16, &count, err);
+    rung_status st = rung_snapshot_list_names(v->dir, v->alloc, &list, err);
+    for (size_t i = list.count; st >= 0 && i > 0; i--)
+        st = verify_snapshot(v, list.entries[i - 1].seq, err);
+    rung_snapshot_list_deinit(&list);
     if (st < 0)
         return st;
-    for (size_t i = 0; i < count; i++) {
-        rung_err detail = {0};
-        st = rung_snapshot_check(v->dir, v->alloc, v->mark.uuid, seqs[i], infos, &detail);
-        if (st == RUNG_NOT_FOUND)
-            st = RUNG_FAIL(&detail, RUNG_ECORRUPT, "a snapshot is missing");
-        v->report->snapshot_count++;
-        if (st == RUNG_OK && v->report->newest_snapshot_seq < seqs[i])
-            v->report->newest_snapshot_seq = seqs[i];
-        if (st == RUNG_OK)
-            tell(v, "snapshot at sequence %llu: whole", (unsigned long long)seqs[i]);
-        st = collect(v, st, &detail, err);
-        if (st < 0)
-            return st;
-    }
     rung_err detail = {0};
     st = rung_snapshot_manifest_read(v->dir, v->mark.uuid, infos, &count, &detail);
     return is_damage(st) ? collect(v, st, &detail, err) : RUNG_OK;

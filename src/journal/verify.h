@@ -22,6 +22,9 @@ typedef struct rung_verify_report {
     uint64_t torn_bytes;          /* after the last intact record; the next start cuts them */
     uint64_t snapshot_count;
     uint64_t newest_snapshot_seq; /* the newest intact one */
+    /* The oldest intact one from which the log can be replayed: the kept span begins there, or with record 1. */
+    uint64_t oldest_snapshot_seq;
+    int64_t oldest_snapshot_ms; /* its log time; 0: none, or unknown */
     uint64_t damage_count;
 } rung_verify_report;
 

@@ -314,7 +314,8 @@ static uint32_t step_packer(void *arg, bool is_stopping) {
         return RUNG_WORKER_END;
     if (wait_us > 0)
         return (uint32_t)(wait_us / 1000) + 1;
-    rung_status st = rung_segment_log_pack(w->log, &err);
+    /* A simulator's workers share one thread with everything else. */
+    rung_status st = rung_segment_log_pack(w->log, !w->config.threads, &err);
     if (st == RUNG_NOT_FOUND)
         return RUNG_WORKER_SLEEP;
     if (st < 0) {

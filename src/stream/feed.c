@@ -139,10 +139,10 @@ static void on_close(void *ctx, rung_slice board, const rung_view *view) {
 }
 
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses) {
+                    const rung_status *statuses, const rung_outcome *outcomes) {
     rung_feed *f = ctx;
     int64_t at_ms = events[count - 1]->ts_ms;
-    (void)statuses;
+    (void)statuses, (void)outcomes;
     rung__feed_write_end(&f->writer);
     pthread_mutex_lock(&f->lock);
     f->applied_seq = first_seq + count - 1;

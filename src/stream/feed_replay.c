@@ -32,8 +32,8 @@ static void on_close(void *ctx, rung_slice board, const rung_view *view) {
 }
 
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses) {
-    (void)first_seq, (void)count, (void)events, (void)statuses;
+                    const rung_status *statuses, const rung_outcome *outcomes) {
+    (void)first_seq, (void)count, (void)events, (void)statuses, (void)outcomes;
     rung__feed_write_end(((rung__feed_replay *)ctx)->config.writer);
 }
 

@@ -26,7 +26,7 @@ typedef struct sent {
 
 struct rung__feed_topic {
     rung__feed_topic_config config;
-    rung__kafka_hooks hooks;
+    rung__kafka_hooks hooks, reader_hooks;
     rd_kafka_t *member, *producer;
     rd_kafka_topic_t *producer_topic;
     rung__kafka_reader reader;
@@ -89,6 +89,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t code,
 
 rung_status rung__feed_topic_poll(rung__feed_topic *t, uint32_t wait_ms, rung_err *err) {
     bool is_sending = t->head != t->tail;
+    rd_kafka_poll(t->reader.rk, 0);
     rd_kafka_poll(t->producer, is_sending ? (int)wait_ms : 0);
     rd_kafka_message_t *m = rd_kafka_consumer_poll(t->member, is_sending ? 0 : (int)wait_ms);
     if (m)
@@ -346,6 +347,16 @@ static rung_status prepare(rung__feed_topic *t, rung_err *err) {
     return t->sent ? RUNG_OK : RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
 }
 
+/* A password or a certificate that is refused is a better reason than that nobody answers. */
+static rung_status find_topic(rung__feed_topic *t, rung_err *err) {
+    rung_status st = rung__kafka_topic_find(&t->config.kafka, t->reader.rk, t->config.partitions,
+                                            &t->partitions, err);
+    rd_kafka_poll(t->reader.rk, 0);
+    if (st < 0 && t->failure.code < 0 && err)
+        *err = t->failure;
+    return st;
+}
+
 rung_status rung__feed_topic_open(const rung__feed_topic_config *config, rung__feed_topic **out,
                                   rung_err *err) {
     rung__feed_topic *t = rung_alloc_zeroed(config->kafka.alloc, sizeof *t);
@@ -354,12 +365,12 @@ rung_status rung__feed_topic_open(const rung__feed_topic_config *config, rung__f
     t->config = *config;
     t->hooks = (rung__kafka_hooks){
         .reported = on_report, .erred = on_error, .rebalanced = on_rebalance, .ctx = t};
+    t->reader_hooks = (rung__kafka_hooks){.erred = on_error, .ctx = t};
     rung_status st = prepare(t, err);
     if (st == RUNG_OK)
-        st = rung__kafka_reader_open(&t->reader, &config->kafka, NULL, true, err);
+        st = rung__kafka_reader_open(&t->reader, &config->kafka, &t->reader_hooks, true, err);
     if (st == RUNG_OK)
-        st = rung__kafka_topic_find(&config->kafka, t->reader.rk, config->partitions,
-                                    &t->partitions, err);
+        st = find_topic(t, err);
     if (st == RUNG_OK)
         st = open_producer(t, err);
     if (st == RUNG_OK)

@@ -5,6 +5,7 @@
 
 #include "base/fair.h"
 #include "base/hash.h"
+#include "service/matches.h"
 #include "service/submit.h"
 #include "stream/ingest_items.h"
 
@@ -59,11 +60,25 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     resolve(ctx, st, err);
 }
 
+static rung_status put_score(rung_ingest *g, const rung_service *service, rung_slice source,
+                             rung__item *it, int64_t now_ms, rung_access_answer *why) {
+    g->event.score.source = source;
+    g->event.score.offset = it->offset;
+    g->event.score.is_brief = true;
+    return rung_submit_put(service, NULL, g->sender, &g->event, now_ms, answered, it, why);
+}
+
+static rung_status put_match(rung_ingest *g, const rung_service *service, rung_slice source,
+                             rung__item *it, rung_err *err) {
+    g->event.match.source = source;
+    g->event.match.offset = it->offset;
+    return rung_match_submit(service, g->sender, &g->event, answered, it, err);
+}
+
 static void submit(rung_ingest *g, const rung_service *service, rung__item *it) {
     char source[SOURCE_MAX];
     const rung_board_def *def;
     rung_access_answer why = {0};
-    rung_score_event *e = &g->event.score;
     int64_t at_ms = rung_hub_now(service->hub);
     rung_status st = rung_submit_open(service, NULL, it->mapped.board, at_ms, &def, &why);
     if (st >= 0)
@@ -71,10 +86,9 @@ static void submit(rung_ingest *g, const rung_service *service, rung__item *it) 
     if (st >= 0) {
         int len = snprintf(source, sizeof source, "%s/%s/%d", g->config.group, g->config.topic,
                            it->partition);
-        e->source = rung_slice_of(source, (size_t)len);
-        e->offset = it->offset;
-        e->is_brief = true;
-        st = rung_submit_put(service, g->sender, &g->event, at_ms, answered, it, &why);
+        st = g->event.kind == RUNG_EVENT_MATCH
+                 ? put_match(g, service, rung_slice_of(source, (size_t)len), it, &why.err)
+                 : put_score(g, service, rung_slice_of(source, (size_t)len), it, at_ms, &why);
     }
     if (st < 0)
         resolve(it, st, &why.err);

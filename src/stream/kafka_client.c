@@ -174,13 +174,14 @@ rung_status rung__kafka_create(const rung_kafka_config *c, rd_kafka_type_t type,
 rung_status rung__kafka_producer(const rung_kafka_config *c, bool is_patient,
                                  const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
                                  rung_err *err) {
-    char timeout[16], messages[24];
+    char timeout[16], linger[16], messages[24];
     snprintf(timeout, sizeof timeout, "%u", c->timeout_ms);
+    snprintf(linger, sizeof linger, "%u", is_patient ? c->timeout_ms / 2 : 0);
     snprintf(messages, sizeof messages, "%zu", 2 * c->proposals_max);
     const option options[] = {
         {"acks", "all"},
         {"enable.idempotence", "true"},
-        {"linger.ms", is_patient ? "0.06" : "0"},
+        {"linger.ms", linger},
         {"message.timeout.ms", timeout},
         {"message.max.bytes", "2097152"}, /* the longest record, with its key and its batch */
         {"queue.buffering.max.messages", messages},

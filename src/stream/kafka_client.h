@@ -31,8 +31,8 @@ RUNG_NODISCARD rung_status rung__kafka_create(const rung_kafka_config *config, r
                                               const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
                                               rung_err *err);
 
-/* A producer that waits for all in-sync replicas, and retries without reordering. A patient one waits for
- * more records before it sends, until rd_kafka_flush() wakes it, but not for long (linger.ms). */
+/* A producer that waits for all in-sync replicas, and retries without reordering. A patient one sends
+ * while rd_kafka_flush() runs, or when it has many records. */
 RUNG_NODISCARD rung_status rung__kafka_producer(const rung_kafka_config *config, bool is_patient,
                                                 const rung__kafka_hooks *hooks, rd_kafka_t **rk_out,
                                                 rung_err *err);

@@ -15,8 +15,8 @@
  * What is proposed while brokers work on a group waits, and makes the next group, as the writer of a segment log does
  * it. Handing everything over at once is worse in two ways. A producer sends whatever it has whenever it looks, so that
  * a thousand records become a dozen requests; and while it holds more than it may send now, it polls its socket without
- * a pause, which takes a core. So there are two producers: a prompt one for small groups, and for large groups a
- * patient one, which waits until it is told that the group is complete.
+ * a pause, which takes a core. A small group goes to a producer here, which sends it at once; a large one to the sender
+ * (kafka_sender.h), which makes one request of it.
  *
  * Invariants:
  *   K1  Outcomes leave at the head of the ring (L3). A record of ours is delivered as ours only if it is the head's and
@@ -27,11 +27,13 @@
  *   K3  Acknowledged by all in-sync replicas before it is committed: the reader alone may see a record that fewer
  *       replicas have.
  *   K4  The producer copies what it is given, so the ring may let go of a proposal before its report has come.
- *   K5  At any time only one of the producers has records that are not reported, so the order of proposals holds. */
+ *   K5  At any time only one of them, producer or sender, has records that are not reported, so the order of proposals
+ *       holds. */
 #include "stream/kafka_log.h"
 
 #include "journal/sha256.h"
 #include "stream/kafka_client.h"
+#include "stream/kafka_sender.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,8 +46,8 @@ enum {
     AWAIT_MS = 100,  /* between two looks at the clock while waiting */
     LOOK_MS = 1000,  /* a broker that was not heard of for this long is asked */
     QUIET_MS = 5000, /* without an answer for this long, the log counts as silent */
-    CLOSE_POLL_MS = 100,
-    LARGE = 64, /* records: from here on a group is worth the patient producer's wait */
+    LARGE = 64,      /* records: from here on a group is worth waking the sender */
+    EAGER = 5,       /* records: an idempotent producer with as many in flight sends nothing more */
 };
 
 typedef enum phase { QUEUED, SENT, ACKED, REJECTED, UNKNOWN } phase;
@@ -64,15 +66,6 @@ typedef struct producer {
     bool is_dead;
 } producer;
 
-enum { PROMPT, PATIENT, PRODUCERS };
-
-/* Where the log ends, asked of a broker by the helper. A question that comes while one is on its way needs another. */
-typedef struct end_query {
-    uint64_t asked, answered; /* tickets */
-    uint64_t seq;
-    rung_err err; /* code RUNG_OK: `seq` is good */
-} end_query;
-
 typedef struct kafka_log {
     rung_log port;
     rung_kafka_config config;
@@ -81,14 +74,16 @@ typedef struct kafka_log {
     uint64_t node;
 
     /* The owner's. */
-    producer producers[PRODUCERS], *busy; /* K5 */
+    producer producer;
+    rung__kafka_sender *sender;
     rung__kafka_reader reader;
     rd_kafka_queue_t *reader_events; /* its main queue */
     bool is_open, is_started;
     rung__kafka_trouble trouble;       /* while it opens; later: of the last line about it */
     proposal *ring;                    /* by serial & mask */
     uint64_t mask, head, unsent, tail; /* from `unsent` on they are QUEUED */
-    uint64_t in_flight, group;         /* records without a report; size of the last group */
+    uint64_t in_flight, group_from;    /* records without a report; where the sender's begin */
+    bool is_prompt;                    /* K5: they are the producer's */
     bool has_report;                   /* that a record was stored */
     rd_kafka_message_t *inbox[INBOX];  /* before given_back: destroyed; before inbox_at: lent */
     size_t given_back, inbox_at, inbox_count;
@@ -107,7 +102,6 @@ typedef struct kafka_log {
     pthread_mutex_t lock;
     pthread_cond_t news;
     bool has_news;
-    end_query end;
     rd_kafka_t *retired; /* a dead producer for the helper to destroy */
 
     rung_worker *helper;
@@ -121,7 +115,8 @@ static proposal *proposal_at(const kafka_log *k, uint64_t serial) {
     return &k->ring[serial & k->mask];
 }
 
-static void tell_news(kafka_log *k) {
+static void tell_news(void *ctx) {
+    kafka_log *k = ctx;
     pthread_mutex_lock(&k->lock);
     k->has_news = true;
     pthread_cond_broadcast(&k->news);
@@ -165,19 +160,10 @@ static void say_refusal(kafka_log *k, int code, const char *reason) {
         rung__kafka_say(&k->config, "a Kafka broker refuses us: %s", k->trouble.text);
 }
 
-/* NULL: the reader, or a producer that was given up. */
-static producer *producer_of(kafka_log *k, const rd_kafka_t *rk) {
-    for (size_t i = 0; i < PRODUCERS; i++)
-        if (k->producers[i].rk == rk)
-            return &k->producers[i];
-    return NULL;
-}
-
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *ctx) {
     kafka_log *k = ctx;
-    producer *p = producer_of(k, rk);
-    if (code == RD_KAFKA_RESP_ERR__FATAL && p)
-        p->is_dead = true;
+    if (code == RD_KAFKA_RESP_ERR__FATAL && rk == k->producer.rk)
+        k->producer.is_dead = true;
     else if (!k->is_open)
         rung__kafka_note_trouble(&k->trouble, code, reason);
     else if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
@@ -193,46 +179,46 @@ static void refuse(proposal *p, phase as, rd_kafka_resp_err_t code) {
     p->code = code;
 }
 
-static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *ctx) {
-    kafka_log *k = ctx;
-    uint64_t serial = (uint64_t)(uintptr_t)m->_private;
-    if (!m->err)
-        k->has_report = true;
-    if (!producer_of(k, rk))
-        return;
+static void take_report(kafka_log *k, uint64_t serial, rung__kafka_fate fate) {
+    k->has_report = k->has_report || !fate.code;
     k->in_flight--;
     if (serial < k->head) /* it has its outcome */
         return;
     proposal *p = proposal_at(k, serial);
     if (p->phase != SENT)
         return;
-    if (!m->err)
+    if (!fate.code)
         p->phase = ACKED;
-    else if (rd_kafka_message_status(m) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED)
-        refuse(p, REJECTED, m->err);
     else
-        refuse(p, UNKNOWN, m->err);
+        refuse(p, fate.may_be_stored ? UNKNOWN : REJECTED, fate.code);
 }
 
-/* ---- the producers ---- */
+static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *m, void *ctx) {
+    kafka_log *k = ctx;
+    if (rk != k->producer.rk) /* one that was given up */
+        return;
+    bool is_out = rd_kafka_message_status(m) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
+    take_report(k, (uint64_t)(uintptr_t)m->_private, (rung__kafka_fate){m->err, !is_out});
+}
 
-static rung_status start_producer(kafka_log *k, producer *p, rung_err *err) {
-    rung_status st =
-        rung__kafka_producer(&k->config, p == &k->producers[PATIENT], &k->hooks, &p->rk, err);
+static void take_group(kafka_log *k) {
+    size_t count;
+    const rung__kafka_fate *fates = rung__kafka_sender_fates(k->sender, &count);
+    for (size_t i = 0; fates && i < count; i++)
+        take_report(k, k->group_from + i, fates[i]);
+}
+
+/* ---- the producer ---- */
+
+static rung_status start_producer(kafka_log *k, rung_err *err) {
+    producer *p = &k->producer;
+    rung_status st = rung__kafka_producer(&k->config, false, &k->hooks, &p->rk, err);
     if (st < 0)
         return st;
     p->topic = rd_kafka_topic_new(p->rk, k->config.topic, NULL);
     p->events = rd_kafka_queue_get_main(p->rk);
     rd_kafka_queue_cb_event_enable(p->events, on_queue_event, k);
     return RUNG_OK;
-}
-
-static rung_status start_producers(kafka_log *k, rung_err *err) {
-    rung_status st = RUNG_OK;
-    k->busy = &k->producers[PROMPT];
-    for (size_t i = 0; i < PRODUCERS && st == RUNG_OK; i++)
-        st = start_producer(k, &k->producers[i], err);
-    return st;
 }
 
 /* Returns librdkafka's handle without what hangs on it. */
@@ -249,16 +235,16 @@ static rd_kafka_t *detach_producer(producer *p) {
 
 /* An error that the producer does not survive (a sequence that the broker does not accept): all that it had is settled,
  * and another takes its place. Destroying one takes time, so the helper does that. */
-static void replace_producer(kafka_log *k, producer *p) {
+static void replace_producer(kafka_log *k) {
     rung_err err;
-    rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    rd_kafka_poll(p->rk, 0);
-    for (uint64_t s = k->head; p == k->busy && s < k->unsent; s++)
+    rd_kafka_purge(k->producer.rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    rd_kafka_poll(k->producer.rk, 0);
+    for (uint64_t s = k->head; k->is_prompt && s < k->unsent; s++)
         if (proposal_at(k, s)->phase == SENT)
             refuse(proposal_at(k, s), UNKNOWN, RD_KAFKA_RESP_ERR__FATAL);
-    if (p == k->busy)
-        k->in_flight = k->group = 0;
-    rd_kafka_t *old = detach_producer(p);
+    if (k->is_prompt)
+        k->in_flight = 0;
+    rd_kafka_t *old = detach_producer(&k->producer);
     pthread_mutex_lock(&k->lock);
     rd_kafka_t *older = k->retired;
     k->retired = old;
@@ -267,7 +253,7 @@ static void replace_producer(kafka_log *k, producer *p) {
         rd_kafka_destroy(older);
     rung_worker_wake(k->helper);
     k->stats.rebuilds++;
-    if (start_producer(k, p, &err) < 0)
+    if (start_producer(k, &err) < 0)
         rung__kafka_say(&k->config, "writes are refused: %s", err.message);
 }
 
@@ -284,17 +270,8 @@ static bool destroy_retired(kafka_log *k) {
     return rk != NULL;
 }
 
-static void answer_end(kafka_log *k, uint64_t ticket, uint64_t seq, const rung_err *err) {
-    pthread_mutex_lock(&k->lock);
-    k->end.answered = ticket;
-    k->end.seq = seq;
-    k->end.err = *err;
-    pthread_mutex_unlock(&k->lock);
-    tell_news(k);
-}
-
-/* Ask the leader where the log ends: because somebody wants to know, or because nothing was heard of it. A paused
- * broker keeps its connections, so librdkafka alone would not notice it for a minute. */
+/* Ask the leader something if nothing was heard of it. A paused broker keeps its connections, so librdkafka alone would
+ * not notice it for a minute. */
 static uint32_t help(void *arg, bool is_stopping) {
     kafka_log *k = arg;
     uint64_t last = 0;
@@ -303,21 +280,13 @@ static uint32_t help(void *arg, bool is_stopping) {
         return RUNG_WORKER_AGAIN;
     if (is_stopping)
         return RUNG_WORKER_END;
-    pthread_mutex_lock(&k->lock);
-    uint64_t ticket = k->end.asked;
-    bool is_asked = ticket != k->end.answered;
-    pthread_mutex_unlock(&k->lock);
     int64_t quiet_ms = quiet_for_ms(k);
-    if (!is_asked && !k->is_down && quiet_ms < LOOK_MS)
+    if (!k->is_down && quiet_ms < LOOK_MS)
         return (uint32_t)(LOOK_MS - quiet_ms);
     if (rung__kafka_span(&k->config, k->reader.rk, k->config.timeout_ms, NULL, &last, &err) < 0)
         note_down(k, err.message);
     else
         note_up(k);
-    if (is_asked) {
-        answer_end(k, ticket, last, &err);
-        return RUNG_WORKER_AGAIN;
-    }
     return LOOK_MS;
 }
 
@@ -342,14 +311,26 @@ static rung_status may_propose(const kafka_log *k, const rung_log_entry *entries
     return RUNG_OK;
 }
 
+/* Everything but the serial and the type, which are the record's. */
+static rung__envelope envelope_of(const kafka_log *k) {
+    rung__envelope e = {.node = k->node};
+    memcpy(e.log_id, k->id, sizeof e.log_id);
+    return e;
+}
+
+static void encode_key(const kafka_log *k, uint64_t serial, rung__envelope *e,
+                       uint8_t key[RUNG__ENVELOPE_SIZE]) {
+    e->serial = serial;
+    e->type = proposal_at(k, serial)->entry.type;
+    rung__envelope_encode(e, key);
+}
+
 static void produce(kafka_log *k, uint64_t serial, rung__envelope *envelope) {
     uint8_t key[RUNG__ENVELOPE_SIZE];
     proposal *p = proposal_at(k, serial);
-    envelope->serial = serial;
-    envelope->type = p->entry.type;
-    rung__envelope_encode(envelope, key);
+    encode_key(k, serial, envelope, key);
     p->phase = SENT;
-    if (rd_kafka_produce(k->busy->topic, RUNG__PARTITION, RD_KAFKA_MSG_F_COPY, /* K4 */
+    if (rd_kafka_produce(k->producer.topic, RUNG__PARTITION, RD_KAFKA_MSG_F_COPY, /* K4 */
                          (void *)p->entry.payload.ptr, p->entry.payload.len, key, sizeof key,
                          (void *)(uintptr_t)serial) == 0)
         k->in_flight++;
@@ -357,45 +338,53 @@ static void produce(kafka_log *k, uint64_t serial, rung__envelope *envelope) {
         refuse(p, REJECTED, rd_kafka_last_error());
 }
 
-/* Two groups are with the brokers, and nothing comes back: an outcome is due within twice the timeout. */
+static void produce_small(kafka_log *k) {
+    rung__envelope envelope = envelope_of(k);
+    rung_err err;
+    if (!k->producer.rk && start_producer(k, &err) < 0)
+        rung__kafka_say(&k->config, "writes are refused: %s", err.message);
+    k->is_prompt = true;
+    for (; k->unsent < k->tail; k->unsent++)
+        if (k->producer.rk)
+            produce(k, k->unsent, &envelope);
+        else
+            refuse(proposal_at(k, k->unsent), REJECTED, RD_KAFKA_RESP_ERR__STATE);
+}
+
+/* K4: the sender copies. What does not fit makes the next group. */
+static void send_large(kafka_log *k) {
+    rung__envelope envelope = envelope_of(k);
+    uint8_t key[RUNG__ENVELOPE_SIZE];
+    k->is_prompt = false;
+    k->group_from = k->unsent;
+    for (; k->unsent < k->tail; k->unsent++) {
+        encode_key(k, k->unsent, &envelope, key);
+        if (!rung__kafka_sender_add(k->sender, key, proposal_at(k, k->unsent)->entry.payload))
+            break;
+        proposal_at(k, k->unsent)->phase = SENT;
+        k->in_flight++;
+    }
+    rung__kafka_sender_send(k->sender);
+}
+
+/* A group is with the brokers, and nothing comes back: an outcome is due within twice the timeout. */
 static void reject_late(kafka_log *k) {
     int64_t latest_us = now_us(k) - (int64_t)k->config.timeout_ms * 1000;
     while (k->unsent < k->tail && proposal_at(k, k->unsent)->sent_us < latest_us)
         refuse(proposal_at(k, k->unsent++), REJECTED, RD_KAFKA_RESP_ERR__TIMED_OUT);
 }
 
-/* K5. The producer for the next group; NULL: it has to wait. Two small groups may be with the brokers at once, but only
- * one large one: the patient producer would poll its socket without a pause as long as it holds another. */
-static producer *choose_producer(kafka_log *k, uint64_t count) {
-    producer *p = &k->producers[count < LARGE ? PROMPT : PATIENT];
-    bool is_second = k->busy == p && count < LARGE && k->in_flight <= k->group;
-    return k->in_flight == 0 || is_second ? p : NULL;
-}
-
-/* Hand over what is queued, if it may be. */
+/* K5. Hand over what is queued, if it would be sent. */
 static void send_group(kafka_log *k) {
-    rung__envelope envelope = {.node = k->node};
-    rung_err err;
     uint64_t count = k->tail - k->unsent;
     if (count == 0)
         return;
-    producer *p = choose_producer(k, count);
-    if (!p) {
+    if (k->in_flight >= (count < LARGE ? EAGER : 1))
         reject_late(k);
-        return;
-    }
-    if (!p->rk && start_producer(k, p, &err) < 0)
-        rung__kafka_say(&k->config, "writes are refused: %s", err.message);
-    memcpy(envelope.log_id, k->id, sizeof envelope.log_id);
-    k->busy = p;
-    k->group = count;
-    for (; k->unsent < k->tail; k->unsent++)
-        if (p->rk)
-            produce(k, k->unsent, &envelope);
-        else
-            refuse(proposal_at(k, k->unsent), REJECTED, RD_KAFKA_RESP_ERR__STATE);
-    if (p == &k->producers[PATIENT] && p->rk)
-        rd_kafka_flush(p->rk, 0); /* wakes its thread: the group is complete */
+    else if (count < LARGE)
+        produce_small(k);
+    else
+        send_large(k);
 }
 
 static rung_status propose(rung_log *log, const rung_log_entry *entries, size_t count,
@@ -444,18 +433,17 @@ static void fill_inbox(kafka_log *k) {
 }
 
 static void hear_reports(kafka_log *k) {
-    for (size_t i = 0; i < PRODUCERS; i++)
-        if (k->producers[i].rk)
-            rd_kafka_poll(k->producers[i].rk, 0);
+    if (k->producer.rk)
+        rd_kafka_poll(k->producer.rk, 0);
+    take_group(k);
     rd_kafka_poll(k->reader.rk, 0);
     if (k->has_report) {
         k->has_report = false;
         note_up(k);
         k->trouble.is_refusal = false;
     }
-    for (size_t i = 0; i < PRODUCERS; i++)
-        if (k->producers[i].is_dead)
-            replace_producer(k, &k->producers[i]);
+    if (k->producer.is_dead)
+        replace_producer(k);
     send_group(k);
 }
 
@@ -697,32 +685,19 @@ static uint64_t durable_seq(const rung_log *log) {
     return ((const kafka_log *)log)->durable_seq;
 }
 
+/* The topic forgets records while we read it, as far as the client has heard. */
 static uint64_t first_seq(rung_log *log) {
-    return ((kafka_log *)log)->first_seq;
+    kafka_log *k = (kafka_log *)log;
+    int64_t low, high;
+    if (rd_kafka_get_watermark_offsets(k->reader.rk, k->config.topic, RUNG__PARTITION, &low,
+                                       &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+        low >= 0 && (uint64_t)low + 1 > k->first_seq)
+        return (uint64_t)low + 1;
+    return k->first_seq;
 }
 
 static const uint8_t *id_of(const rung_log *log) {
     return ((const kafka_log *)log)->id;
-}
-
-/* The first question of its kind gets a ticket: the answer to a query that begins from now on. */
-static rung_status end_of(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err) {
-    kafka_log *k = (kafka_log *)log;
-    rung_status st = RUNG_PARTIAL;
-    pthread_mutex_lock(&k->lock);
-    bool is_new = *ticket == 0;
-    if (is_new)
-        *ticket = ++k->end.asked;
-    if (k->end.answered >= *ticket) {
-        st = k->end.err.code;
-        *seq_out = k->end.seq;
-        if (st < 0 && err)
-            *err = k->end.err;
-    }
-    pthread_mutex_unlock(&k->lock);
-    if (is_new)
-        rung_worker_wake(k->helper);
-    return st;
 }
 
 /* How long records are kept is the topic's setting: other nodes may need them. */
@@ -734,6 +709,7 @@ static rung_status truncate_before(rung_log *log, uint64_t seq, rung_err *err) {
 static rung_log_stats stat_of(rung_log *log) {
     kafka_log *k = (kafka_log *)log;
     rung_log_stats s = k->stats;
+    s.rebuilds += rung__kafka_sender_rebuilds(k->sender);
     int64_t low, high;
     s.queued = k->tail - k->head;
     s.end_seq = k->durable_seq > k->end_at_start ? k->durable_seq : k->end_at_start;
@@ -749,32 +725,31 @@ static rung_log_stats stat_of(rung_log *log) {
 
 static rung_status flush(kafka_log *k, rung_err *err) {
     int64_t end_us = now_us(k) + (int64_t)k->config.timeout_ms * 1000;
-    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
-    do {
-        send_group(k);
-        code = k->busy && k->busy->rk ? rd_kafka_flush(k->busy->rk, CLOSE_POLL_MS) : code;
-    } while ((code == RD_KAFKA_RESP_ERR__TIMED_OUT || k->unsent < k->tail) && now_us(k) < end_us);
+    hear_reports(k);
+    while ((k->in_flight > 0 || k->unsent < k->tail) && now_us(k) < end_us) {
+        wait_for_news(k);
+        hear_reports(k);
+    }
     if (k->failure.code < 0) {
         if (err)
             *err = k->failure;
         return k->failure.code;
     }
-    if (code)
+    if (k->in_flight > 0 || k->unsent < k->tail)
         return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_OUTCOME_UNKNOWN,
                              "closed with proposals that Kafka did not acknowledge: %s",
-                             rd_kafka_err2str(code));
+                             rd_kafka_err2str(RD_KAFKA_RESP_ERR__TIMED_OUT));
     return RUNG_OK;
 }
 
 static void release(kafka_log *k) {
     const rung_alloc *a = k->config.alloc;
-    for (size_t i = 0; i < PRODUCERS; i++) {
-        rd_kafka_t *rk = detach_producer(&k->producers[i]);
-        if (!rk)
-            continue;
+    rd_kafka_t *rk = detach_producer(&k->producer);
+    if (rk) {
         rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
         rd_kafka_destroy(rk);
     }
+    rung__kafka_sender_stop(k->sender);
     rung_worker_stop(k->helper);
     k->inbox_at = k->inbox_count;
     give_back(k);
@@ -849,7 +824,9 @@ static rung_status open_connections(kafka_log *k, rung_err *err) {
     st = rung_worker_start(k->config.threads, k->config.alloc, help, k, &k->helper, err);
     k->is_open = true;
     k->trouble = (rung__kafka_trouble){0};
-    return st < 0 ? st : start_producers(k, err);
+    if (st == RUNG_OK)
+        st = start_producer(k, err);
+    return st < 0 ? st : rung__kafka_sender_start(&k->config, tell_news, k, &k->sender, err);
 }
 
 static rung_status prepare(kafka_log *k, rung_err *err) {
@@ -874,13 +851,13 @@ rung_status rung_kafka_log_open(const rung_kafka_config *config, rung_log **log_
         .durable_seq = durable_seq,
         .first_seq = first_seq,
         .id = id_of,
-        .end = end_of,
         .cursor_open = cursor_open,
         .cursor_read = rung__kafka_cursor_read,
         .cursor_close = rung__kafka_cursor_close,
         .truncate_before = truncate_before,
         .stat = stat_of,
         .close = close_log,
+        .is_shared = true,
     };
     kafka_log *k = rung_alloc_zeroed(config->alloc, sizeof *k);
     if (!k)

@@ -16,8 +16,9 @@
  * when the topic holds something that this node cannot apply: another program's record, an offset that is missing or
  * was deleted. The broker's own deduplication is a help; the guarantee for a retry is the event's id.
  *
- * There are no threads of ours but one helper. Brokers are served by librdkafka's threads, which call `wake`; the owner
- * then collects reports and records in deliver. Threads: see log.h. */
+ * There are two threads of ours: one sends large groups (kafka_sender.h), one does what may block. Brokers are served
+ * by librdkafka's threads, which call `wake`; the owner then collects reports and records in deliver. Threads: see
+ * log.h. */
 #ifndef RUNG_STREAM_KAFKA_LOG_H
 #define RUNG_STREAM_KAFKA_LOG_H
 

@@ -6,6 +6,7 @@
  * (meta) is as it was sent: reading would unescape the strings in it. */
 #include "stream/mapping.h"
 
+#include "codec/match_json.h"
 #include "model/calendar.h"
 #include "service/submit.h"
 
@@ -13,8 +14,8 @@
 
 typedef rung_map_expression expression;
 
-static const char *const names[RUNG_MAP_COLUMN + 1] = {"board", "player", "score", "delta",
-                                                       "at",    "id",     "meta",  "columns"};
+static const char *const names[RUNG_MAP_COLUMN + 1] = {"board", "player", "score", "delta",  "at",
+                                                       "id",    "meta",   "sides", "columns"};
 
 const char *rung_map_target_name(rung_map_target target) {
     return names[target < RUNG_MAP_COLUMN ? target : RUNG_MAP_COLUMN];
@@ -111,9 +112,28 @@ static bool begins(const expression *a, const expression *b) {
     return true;
 }
 
+/* What a match has no use for. */
+static rung_status check_match(const rung_mapping *m, rung_err *err) {
+    const rung_map_target others[] = {RUNG_MAP_PLAYER, RUNG_MAP_SCORE, RUNG_MAP_DELTA,
+                                      RUNG_MAP_META};
+    for (size_t i = 0; i < RUNG_COUNT_OF(others); i++)
+        if (m->targets[others[i]].kind)
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "not together with sides",
+                                   rung_map_target_name(others[i]));
+    if (m->column_count)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns", "not together with sides");
+    if (m->targets[RUNG_MAP_SIDES].kind != RUNG_MAP_IS_PATH)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sides", "a path of keys, such as $.sides");
+    return RUNG_OK;
+}
+
 rung_status rung_mapping_check(const rung_mapping *m, rung_err *err) {
     const rung_map_target needed[] = {RUNG_MAP_BOARD, RUNG_MAP_PLAYER};
-    for (size_t i = 0; i < RUNG_COUNT_OF(needed); i++)
+    bool is_match = m->targets[RUNG_MAP_SIDES].kind;
+    rung_status st = is_match ? check_match(m, err) : RUNG_OK;
+    if (st < 0)
+        return st;
+    for (size_t i = 0; i < (is_match ? 1 : RUNG_COUNT_OF(needed)); i++)
         if (!m->targets[needed[i]].kind)
             return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "required but missing",
                                    rung_map_target_name(needed[i]));
@@ -271,12 +291,34 @@ static rung_slice meta_of(const value *v) {
     return v->kind == RUNG_JSON_NONE || v->kind == RUNG_JSON_NULL ? (rung_slice){NULL, 0} : v->text;
 }
 
+/* The packed players are shorter than their JSON, and take its place in the record: so they live as long, and a record
+ * that is submitted again need not be read again. */
+static rung_status take_sides(const reading *g, rung_mapped *out, rung_err *err) {
+    const value *v = &g->values[RUNG_MAP_SIDES];
+    uint8_t packed[RUNG_MATCH_PACKED_MAX];
+    rung_match_event match = {0};
+    if (v->kind == RUNG_JSON_NONE || v->kind == RUNG_JSON_NULL)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sides", "the record has none");
+    if (v->kind != RUNG_JSON_ARRAY)
+        return fail_type(RUNG_MAP_SIDES, "an array", err);
+    rung_status st = rung_match_json_sides(v->text, g->r, packed, &match, err);
+    if (st < 0)
+        return st;
+    if (match.packed.len > v->text.len)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sides", "longer than its JSON");
+    memcpy((char *)(uintptr_t)v->text.ptr, packed, match.packed.len);
+    out->packed = rung_slice_of(v->text.ptr, match.packed.len);
+    out->player_count = match.player_count;
+    return RUNG_OK;
+}
+
 static rung_status take_all(const reading *g, const rung_map_record *record, rung_mapped *out,
                             rung_err *err) {
     rung_status st = take_text(g, RUNG_MAP_BOARD, true, &out->board, err);
-    if (st == RUNG_OK)
+    bool is_match = g->m->targets[RUNG_MAP_SIDES].kind;
+    if (st == RUNG_OK && !is_match)
         st = take_text(g, RUNG_MAP_PLAYER, true, &out->player, err);
-    if (st == RUNG_OK)
+    if (st == RUNG_OK && !is_match)
         st = take_value_text(g, out, err);
     if (st == RUNG_OK)
         st = take_text(g, RUNG_MAP_ID, false, &out->id, err);
@@ -285,7 +327,7 @@ static rung_status take_all(const reading *g, const rung_map_record *record, run
     if (st == RUNG_OK)
         st = take_time(g, record, out, err);
     out->meta = meta_of(&g->values[RUNG_MAP_META]);
-    return st;
+    return st == RUNG_OK && is_match ? take_sides(g, out, err) : st;
 }
 
 rung_status rung_mapping_read(const rung_mapping *m, const rung_map_record *record,
@@ -339,6 +381,16 @@ static rung_status fill_values(const rung_mapping *m, const rung_mapped *mapped,
 
 rung_status rung_mapping_fill(const rung_mapping *m, const rung_mapped *mapped,
                               const rung_board_def *def, rung_event *event, rung_err *err) {
+    if (mapped->packed.len) {
+        event->kind = RUNG_EVENT_MATCH;
+        event->match = (rung_match_event){.board = mapped->board,
+                                          .id = mapped->id,
+                                          .has_at = mapped->has_at,
+                                          .at_ms = mapped->at_ms,
+                                          .packed = mapped->packed,
+                                          .player_count = mapped->player_count};
+        return RUNG_OK;
+    }
     event->kind = RUNG_EVENT_SCORE;
     event->score = (rung_score_event){.board = mapped->board,
                                       .player = mapped->player,

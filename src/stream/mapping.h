@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mapping.h - from a foreign JSON record to a score: which part of the record gives what.
+/* mapping.h - from a foreign JSON record to a score or a match: which part of the record gives what.
  *
  *     rung_mapping m = {0};
  *     rung_mapping_set(&m, RUNG_MAP_PLAYER, "$.user.id", &err);    // the value at this path
@@ -14,8 +14,8 @@
  * An expression is a path of object keys ($.a.b), the record's key ($key), the record's time ($timestamp, for `at`), or
  * a constant: anything that does not begin with '$'. docs/ingest.md explains them to operators.
  *
- * A record is read in one pass, without allocation. Scores are the only kind so far: another kind of event would have
- * targets and a `fill` of its own, and share the expressions and the pass. Pure; any thread. */
+ * A record is read in one pass, without allocation. A mapping with RUNG_MAP_SIDES makes matches: its value is an array
+ * as in codec/match_json.h. Pure; any thread. */
 #ifndef RUNG_STREAM_MAPPING_H
 #define RUNG_STREAM_MAPPING_H
 
@@ -38,6 +38,7 @@ typedef enum rung_map_target {
     RUNG_MAP_AT,
     RUNG_MAP_ID,
     RUNG_MAP_META,
+    RUNG_MAP_SIDES,  /* of a match: instead of player, score, delta, meta and columns */
     RUNG_MAP_COLUMN, /* the first of RUNG_MAP_COLUMNS_MAX */
     RUNG_MAP_TARGETS = RUNG_MAP_COLUMN + RUNG_MAP_COLUMNS_MAX,
 } rung_map_target;
@@ -92,6 +93,8 @@ typedef struct rung_mapped {
     bool is_delta, has_at;
     int64_t at_ms;
     rung_slice columns[RUNG_MAP_COLUMNS_MAX];
+    rung_slice packed; /* the players of a match; empty: it is a score */
+    uint32_t player_count;
 } rung_mapped;
 
 /* RUNG_OK; RUNG_EINVAL or RUNG_ELIMIT with the reason RUNG_REASON_MALFORMED: not JSON, or beyond the reader's limits;

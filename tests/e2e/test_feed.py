@@ -7,7 +7,6 @@ import http.client
 import itertools
 import json
 import os
-import pathlib
 import re
 import sys
 import threading
@@ -16,20 +15,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
 from resp import Connection as Resp  # noqa: E402
-from server import ServerTest, until  # noqa: E402
+from server import until  # noqa: E402
 from test_deploy import metrics_in, rule_queries  # noqa: E402
 
 PARTITIONS = 3
 ROUNDS = int(os.environ.get("RUNG_STEPS", "2"))
-
-
-def setUpModule():
-    """One broker for all tests; each has topics of its own."""
-    FeedTest.brokers = Brokers(1).start()
-    unittest.addModuleCleanup(FeedTest.brokers.close)
 
 
 def murmur2(data):
@@ -72,29 +64,21 @@ class Reader:
         return [v for _, _, v in self.records if v["type"] in types]
 
 
-class FeedTest(ServerTest):
-    number = 0
-
+class FeedTest(KafkaTest):
     def setUp(self):
-        FeedTest.number += 1
-        self.topic, self.log = f"feed-{FeedTest.number}", f"log-{FeedTest.number}"
+        super().setUp()
+        self.feed = f"{self.topic}-feed"
         self.client = self.brokers.client()
 
     def feeding(self, *flags, start="first", **more):
         """A server with a log of its own."""
-        return self.serve("--feed-topic", self.topic, "--feed-brokers", self.brokers.addresses, "--feed-start", start,
+        return self.serve("--feed-topic", self.feed, "--feed-brokers", self.brokers.addresses, "--feed-start", start,
                           "--feed-partitions", PARTITIONS, "--log-kafka-replication", "1", *flags, **more)
 
     def node(self, *flags, **more):
         """One of several, on a log that they share."""
-        return self.serve("--log", f"kafka://{self.brokers.addresses}/{self.log}", "--log-kafka-replication", "1", "--log-kafka-timeout",
-                          "3s", "--feed-topic", self.topic, "--feed-start", "first", "--feed-partitions", PARTITIONS, *flags, **more)
-
-    def metric(self, server, name):
-        for line in server.get("/metrics").body.decode().splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[1])
-        return None
+        return super().node("--log-kafka-timeout", "3s", "--feed-topic", self.feed, "--feed-start", "first", "--feed-partitions", PARTITIONS,
+                            *flags, **more)
 
     def wait_published(self, *servers, seq):
         """Until one of the servers says that the feed has this event."""
@@ -104,7 +88,7 @@ class FeedTest(ServerTest):
         return until(lambda: next((s for s in servers if self.metric(s, "rung_feed_publisher") == 1), None), "a publisher")
 
     def read(self):
-        return Reader(self.client, self.topic).read()
+        return Reader(self.client, self.feed).read()
 
     def board(self, server, name="race", **definition):
         return self.check(server.put(f"/v1/boards/{name}", definition), 201).json["seq"]
@@ -346,7 +330,7 @@ class Survives(FeedTest):
             until(lambda: len(list(server.data.glob("*.snap"))) == n + 1, "the snapshot")
             older = seq if n == 0 else older
         self.assertEqual(server.stop(), 0)
-        self.client.delete_records(self.log, older)
+        self.client.delete_records(self.topic, older)
         server.flags = flags
         server.start()
         last = self.submit(server, "cy", 9)

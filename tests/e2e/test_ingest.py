@@ -15,29 +15,22 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
 from client import KafkaError  # noqa: E402
-from server import SOURCE, ServerTest, rung, until  # noqa: E402
+from server import SOURCE, rung, until  # noqa: E402
 
 ROUNDS = int(os.environ.get("RUNG_STEPS", "3"))
 PARTITIONS = 4
 
 
-def setUpModule():
-    """One broker for all tests; each has topics of its own. It lets go of silent members after a second."""
-    IngestTest.brokers = Brokers(1, group_min_session_timeout_ms=1000).start()
-    unittest.addModuleCleanup(IngestTest.brokers.close)
-
-
-class IngestTest(ServerTest):
-    topics = 0
+class IngestTest(KafkaTest):
+    wanted = {"count": 1, "group_min_session_timeout_ms": 1000}  # it lets go of silent members after a second
 
     def setUp(self):
-        IngestTest.topics += 1
-        self.topic = f"plays-{IngestTest.topics}"
+        super().setUp()
+        self.plays = f"plays-{self.topic}"
         self.client = self.brokers.client()
-        self.client.create_topic(self.topic, partitions=PARTITIONS)
+        self.client.create_topic(self.plays, partitions=PARTITIONS)
         self.total, self.sent = {}, 0
 
     def folder(self):
@@ -47,7 +40,7 @@ class IngestTest(ServerTest):
 
     def configured(self, *more, **settings):
         """The flags for a configuration with the section [ingest.plays]."""
-        settings = {"brokers": self.brokers.addresses, "topic": self.topic, "board": "$.board", "player": "$.player", "delta": "$.points",
+        settings = {"brokers": self.brokers.addresses, "topic": self.plays, "board": "$.board", "player": "$.player", "delta": "$.points",
                     "session_timeout": "1s", **settings}
         path = self.folder() / "rung.conf"
         path.write_text("[ingest.plays]\n" + "".join(f"{k} = {v}\n" for k, v in settings.items() if v is not None))
@@ -55,8 +48,7 @@ class IngestTest(ServerTest):
 
     def node(self, **settings):
         """A server that shares a log on the same broker."""
-        return self.serve(*self.configured("--log", f"kafka://{self.brokers.addresses}/log-{self.topic}", "--log-kafka-replication", "1",
-                                           "--log-kafka-timeout", "3s", **settings))
+        return super().node(*self.configured("--log-kafka-timeout", "3s", **settings))
 
     def board(self, server, name="sum", **definition):
         self.check(server.put(f"/v1/boards/{name}", {"update": "sum", **definition}), 201)
@@ -71,14 +63,14 @@ class IngestTest(ServerTest):
             player, points = f"p{random.randrange(20)}", random.randrange(1, 100)
             self.total[player] = self.total.get(player, 0) + points
             records.append((random.randrange(PARTITIONS), self.record(player, points)))
-        self.client.produce_all(self.topic, records)
+        self.client.produce_all(self.plays, records)
         self.sent += count
 
     def scores(self, server, board="sum"):
         answer = server.get(f"/v1/boards/{board}/top?limit=100")
         return {e["player"]: e["score"] for e in answer.json["entries"]} if answer.status == 200 else None
 
-    def metric(self, server, name):
+    def count(self, server, name):
         """The sum over its labels."""
         text = server.get("/metrics").body.decode()
         return sum(float(v) for v in re.findall(rf"^rung_ingest_{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.M))
@@ -86,8 +78,8 @@ class IngestTest(ServerTest):
     def check_totals(self, *servers):
         for server in servers:
             until(lambda s=server: self.scores(s) == self.total, "the totals of what was sent")
-        until(lambda: sum(self.metric(s, "behind_records") for s in servers) == 0 and
-              sum(self.metric(s, "in_flight") for s in servers) == 0, "no lag")
+        until(lambda: sum(self.count(s, "behind_records") for s in servers) == 0 and
+              sum(self.count(s, "in_flight") for s in servers) == 0, "no lag")
         for server in servers:
             self.assertEqual(self.scores(server), self.total)
 
@@ -98,8 +90,8 @@ class OneServer(IngestTest):
         self.board(server)
         self.send(500)
         self.check_totals(server)
-        self.assertEqual(self.metric(server, "records_total"), 500)
-        self.assertEqual(self.metric(server, "applied_total"), 500)
+        self.assertEqual(self.count(server, "records_total"), 500)
+        self.assertEqual(self.count(server, "applied_total"), 500)
         text = server.get("/metrics").body.decode()
         for partition in range(PARTITIONS):
             self.assertIn(f'rung_ingest_lag_records{{ingest="plays",partition="{partition}"}} 0', text)
@@ -110,25 +102,46 @@ class OneServer(IngestTest):
         server.start()
         self.send(10)
         self.check_totals(server)
-        self.assertEqual(self.metric(server, "records_total"), 10)
-        self.assertEqual(self.metric(server, "duplicates_total"), 0)
+        self.assertEqual(self.count(server, "records_total"), 10)
+        self.assertEqual(self.count(server, "duplicates_total"), 0)
 
     def test_everything_that_can_be_mapped(self):
-        server = self.serve(*self.configured(topic=self.topic, board="race", player="$.user.id", delta=None, score="$.result.points",
+        server = self.serve(*self.configured(topic=self.plays, board="race", player="$.user.id", delta=None, score="$.result.points",
                                              columns="time: $.result.ms", at="$.when", id="$.run", meta="$.extra"))
         self.check(server.put("/v1/boards/race", {"columns": [{"name": "time", "type": "integer", "order": "asc"}],
                                                   "windows": ["all", "day"]}), 201)
         run = {"user": {"id": 42}, "result": {"points": 7, "ms": 1234}, "when": "2026-01-02T03:04:05Z", "run": "run-1",
                "extra": {"level": 3}}
-        self.client.produce(self.topic, json.dumps(run).encode(), partition=0)
+        self.client.produce(self.plays, json.dumps(run).encode(), partition=0)
         entry = until(lambda: self.entry(server, "race", "42"), "the score")
         self.assertEqual((entry["score"], entry["columns"]), (7, {"time": 1234}))
-        self.client.produce(self.topic, json.dumps(run).encode(), partition=1)  # its own id: once
-        until(lambda: self.metric(server, "duplicates_total") == 1, "the duplicate")
+        self.client.produce(self.plays, json.dumps(run).encode(), partition=1)  # its own id: once
+        until(lambda: self.count(server, "duplicates_total") == 1, "the duplicate")
         events = rung("log", "cat", server.data, "--json").stdout if server.stop() == 0 else ""
         event = [json.loads(line) for line in events.splitlines() if '"source"' in line][0]
-        self.assertEqual((event["source"], event["offset"], event["id"]), (f"rung-plays/{self.topic}/0", 0, "run-1"))
+        self.assertEqual((event["source"], event["offset"], event["id"]), (f"rung-plays/{self.plays}/0", 0, "run-1"))
         self.assertEqual(json.loads(event["meta"]), {"level": 3})
+
+    def test_records_become_matches(self):
+        server = self.serve(*self.configured(board="$.game", player=None, delta=None, sides="$.result.sides", id="$.id"))
+        self.check(server.put("/v1/boards/chess", {"update": "elo"}), 201)
+        def match(winner, loser, **more):
+            return json.dumps({"game": "chess", "result": {"sides": [{"place": 1, "players": [winner]}, {"place": 2, "players": [{"player": loser, "weight": 2}]}]}, **more}).encode()
+        bad = [(b'{"game": "chess"}', "sides"), (b'{"game": "chess", "result": {"sides": 5}}', "sides"),
+               (match("ada", "ada"), "sides[1].players[0].player"), (match("ada", "bob").replace(b"chess", b"none"), "board")]
+        for value in [match("ada", "bob", id="m1"), *(b for b, _ in bad), match("ada", "\u00e9\"x"), match("ada", "bob", id="m1")]:
+            self.client.produce(self.plays, value, partition=0)
+        until(lambda: self.count(server, "behind_records") == 0 and self.count(server, "records_total") == 7, "the matches")
+        self.assertEqual(self.count(server, "duplicates_total"), 1)
+        entries = server.get("/v1/boards/chess/top").json["entries"]
+        self.assertEqual({e["player"]: e["rating"]["games"] for e in entries}, {"ada": 2, "bob": 1, "\u00e9\"x": 1})
+        letters = {int(h["rung.offset"]): h for _, h in self.client.records_and_headers(f"{self.plays}.dead")}
+        self.assertEqual([letters[1 + i].get("rung.field") for i in range(4)], [field for _, field in bad])
+        server.kill()
+        server.start()
+        self.client.produce(self.plays, match("bob", "ada"), partition=0)
+        until(lambda: server.get("/v1/boards/chess/top").json["entries"][0]["rating"]["games"] == 3, "the next match")
+        self.assertEqual({e["player"]: e["rating"]["games"] for e in server.get("/v1/boards/chess/top").json["entries"]}, {"ada": 3, "bob": 2, "\u00e9\"x": 1})
 
     def entry(self, server, board, player):
         answer = server.get(f"/v1/boards/{board}/players/{player}?window=all")
@@ -142,18 +155,18 @@ class OneServer(IngestTest):
                (self.record("ada", 1.5), "invalid", "delta"), (self.record("ada", 2000), "refused", "max"),
                (self.record("a\u0000", 1), "malformed", "player"), (b"{" + b'"x":"' + b"y" * 500000 + b'"}', "invalid", "board")]
         for value, _, _ in bad:
-            self.client.produce(self.topic, value, key=b"k", partition=1)
-            self.client.produce(self.topic, self.record("ada", 1), partition=1)
+            self.client.produce(self.plays, value, key=b"k", partition=1)
+            self.client.produce(self.plays, self.record("ada", 1), partition=1)
         self.total = {"ada": len(bad)}
         self.check_totals(server)  # none of them blocks the partition
-        until(lambda: self.metric(server, "dead_letters_total") == len(bad), "the dead letters")
-        letters = {int(h["rung.offset"]): (r, h) for r, h in self.client.records_and_headers(f"{self.topic}.dead")}
+        until(lambda: self.count(server, "dead_letters_total") == len(bad), "the dead letters")
+        letters = {int(h["rung.offset"]): (r, h) for r, h in self.client.records_and_headers(f"{self.plays}.dead")}
         self.assertEqual(len(letters), len(bad))
         for i, (value, code, field) in enumerate(bad):
             record, headers = letters[2 * i]
             self.assertEqual((record.key, record.value), (b"k", value))
             self.assertEqual((headers["rung.code"], headers.get("rung.field")), (code, field), headers)
-            self.assertEqual((headers["rung.topic"], headers["rung.partition"], headers["rung.ingest"]), (self.topic, "1", "plays"))
+            self.assertEqual((headers["rung.topic"], headers["rung.partition"], headers["rung.ingest"]), (self.plays, "1", "plays"))
             self.assertTrue(headers["rung.reason"])
 
     def test_killed_again_and_again(self):
@@ -162,7 +175,7 @@ class OneServer(IngestTest):
         self.board(server)
         for _ in range(ROUNDS):
             self.send(2000)
-            until(lambda: self.metric(server, "applied_total") > 200, "some of them")
+            until(lambda: self.count(server, "applied_total") > 200, "some of them")
             server.kill()
             self.send(100)
             server.start()
@@ -175,17 +188,17 @@ class OneServer(IngestTest):
         self.send(300)
         self.check_totals(server)
         self.assertEqual(server.stop(), 0)
-        self.client.set_offsets("rung-plays", self.topic, {p: 0 for p in range(PARTITIONS)})
+        self.client.set_offsets("rung-plays", self.plays, {p: 0 for p in range(PARTITIONS)})
         server.start()
-        until(lambda: self.metric(server, "duplicates_total") == 300, "all records again")
+        until(lambda: self.count(server, "duplicates_total") == 300, "all records again")
         self.check_totals(server)
 
     def test_a_topic_that_comes_later(self):
-        server = self.serve(*self.configured(topic=f"{self.topic}-later"))
+        server = self.serve(*self.configured(topic=f"{self.plays}-later"))
         self.board(server)
         until(lambda: "ingest plays" in server.log, "a line about the topic")
-        self.topic += "-later"
-        self.client.create_topic(self.topic, partitions=PARTITIONS)
+        self.plays += "-later"
+        self.client.create_topic(self.plays, partitions=PARTITIONS)
         self.send(10)
         self.check_totals(server)
 
@@ -198,9 +211,9 @@ class Page(IngestTest):
         section = re.search(r"^    \[ingest\.plays\].*?(?=\n\n)", page, re.M | re.S)[0]
         settings = dict(re.findall(r"^    (\w+) = (.*)$", section, re.M))
         board = json.loads(re.search(r"-d '(\{.*\})'", page)[1])
-        server = self.serve(*self.configured(**{"delta": None, **settings, "brokers": self.brokers.addresses, "topic": self.topic}))
+        server = self.serve(*self.configured(**{"delta": None, **settings, "brokers": self.brokers.addresses, "topic": self.plays}))
         self.check(server.put("/v1/boards/race", board), 201)
-        self.client.produce(self.topic, record.encode())
+        self.client.produce(self.plays, record.encode())
         answer = until(lambda: self.scores(server, "race"), "the score")
         self.assertEqual(answer, {"ada": 4200})
 
@@ -252,10 +265,10 @@ class Group(IngestTest):
         try:
             for n in range(2 * ROUNDS):
                 victim, other = servers[n % 2], servers[(n + 1) % 2]
-                before = self.metric(other, "applied_total")
-                until(lambda o=other, b=before: self.metric(o, "applied_total") > b + 100, "progress")
+                before = self.count(other, "applied_total")
+                until(lambda o=other, b=before: self.count(o, "applied_total") > b + 100, "progress")
                 victim.kill()
-                until(lambda o=other: self.metric(o, "applied_total") > 0 and self.partitions(o) == PARTITIONS, "all partitions")
+                until(lambda o=other: self.count(o, "applied_total") > 0 and self.partitions(o) == PARTITIONS, "all partitions")
                 victim.start()
                 until(lambda s=servers: all(self.partitions(x) == PARTITIONS // 2 for x in s), "half of the partitions each")
         finally:
@@ -274,13 +287,13 @@ class Group(IngestTest):
         server = self.node()
         self.board(server)
         self.send(1000)
-        until(lambda: self.metric(server, "applied_total") > 0, "the first record")
+        until(lambda: self.count(server, "applied_total") > 0, "the first record")
         self.brokers[0].kill()
-        until(lambda: self.metric(server, "stalled_seconds") > 0 or self.scores(server) == self.total, "it notices")
+        until(lambda: self.count(server, "stalled_seconds") > 0 or self.scores(server) == self.total, "it notices")
         self.brokers[0].start()
         self.send(1000)
         self.check_totals(server)
-        until(lambda: self.metric(server, "stalled_seconds") == 0, "it goes on")
+        until(lambda: self.count(server, "stalled_seconds") == 0, "it goes on")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ killed, an id sent to several counts once, and what does not belong into the log
 import http.client
 import itertools
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -15,30 +14,16 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
 from resp import Connection  # noqa: E402
-from server import BUILD, ServerTest, rung, until  # noqa: E402
+from server import BUILD, rung, until  # noqa: E402
 
 ROUNDS = int(os.environ.get("RUNG_STEPS", "3"))
 
 
-def setUpModule():
-    """One broker for all tests; each has a topic of its own."""
-    KafkaTest.brokers = Brokers(1).start()
-    unittest.addModuleCleanup(KafkaTest.brokers.close)
-
-
-class KafkaTest(ServerTest):
-    topics = 0
-
-    def setUp(self):
-        KafkaTest.topics += 1
-        self.topic = f"rung-{KafkaTest.topics}"
-
-    def node(self, *flags, timeout="3s", replication="1", **more):
-        return self.serve("--log", f"kafka://{self.brokers.addresses}/{self.topic}", "--log-kafka-replication", replication,
-                          "--log-kafka-timeout", timeout, *flags, **more)
+class RaceTest(KafkaTest):
+    def node(self, *flags, timeout="3s", **more):
+        return super().node("--log-kafka-timeout", timeout, *flags, **more)
 
     def submit(self, server, player, id_=None, delta=1, **more):
         return server.post("/v1/boards/race/scores", {"player": player, "delta": delta, **({"id": id_} if id_ else {})}, **more)
@@ -47,13 +32,6 @@ class KafkaTest(ServerTest):
         more = "".join(f"&{k}={v}" for k, v in query.items())
         answer = server.get(f"/v1/boards/race/players/{player}?window=all{more}")
         return answer.json["entry"]["score"] if answer.status == 200 else answer
-
-    def check_equal(self, *servers):
-        """All servers come to the same end, and have the same state there."""
-        def look():
-            states = [s.get("/readyz").json for s in servers]
-            return states[0] if all((s["seq"], s["digest"]) == (states[0]["seq"], states[0]["digest"]) for s in states) else None
-        return until(look, "the same state on all servers")
 
 
 class Writer(threading.Thread):
@@ -94,7 +72,7 @@ class Writer(threading.Thread):
         self.ended.set()
 
 
-class Replicated(KafkaTest):
+class Replicated(RaceTest):
     def board(self, *servers):
         """Defined at the first, and known to all."""
         seq = self.check(servers[0].put("/v1/boards/race", {"update": "sum"}), 201).json["seq"]
@@ -108,12 +86,12 @@ class Replicated(KafkaTest):
         self.assertEqual(self.score(b, "ada", min_seq=seq), 1)
         self.check(self.submit(b, "ada"), 200)
         self.assertEqual(self.score(a, "ada", latest="true"), 2)
-        self.check_equal(a, b)
+        self.same(a, b)
         self.assertEqual(a.stop(), 0)
         self.check(self.submit(b, "ada"), 200)
         a.start()
         self.assertEqual(self.score(a, "ada"), 3)  # ready means that it has caught up
-        self.check_equal(a, b)
+        self.same(a, b)
         self.assertEqual(a.stop(), 0)
         self.assertEqual(b.stop(), 0)
 
@@ -137,7 +115,7 @@ class Replicated(KafkaTest):
             self.assertEqual(sorted(p.get("duplicate", False) for p in pair), [False, True], pair)
         self.assertEqual(self.score(servers[0], "ada", latest="true"), 100)
         self.assertEqual(self.score(servers[1], "ada", latest="true"), 100)
-        self.check_equal(*servers)
+        self.same(*servers)
 
     def test_nothing_is_lost_when_servers_and_the_broker_are_killed(self):
         servers = [self.node(), self.node()]
@@ -159,7 +137,7 @@ class Replicated(KafkaTest):
         for server in servers:
             for w in writers:
                 self.assertEqual(self.score(server, w.player, latest="true"), w.count, w.codes)
-        self.check_equal(*servers)
+        self.same(*servers)
 
     def test_a_broker_that_is_gone(self):
         server = self.node(timeout="500ms")
@@ -246,17 +224,17 @@ class Replicated(KafkaTest):
         self.board(a, b)
         for n in range(50):
             self.check(self.submit(a, f"p{n}"), 200)
-        self.check(a.post("/v1/snapshot"), 202)
+        until(lambda: a.post("/v1/snapshot").status == 202, "a snapshot")
         until(lambda: list(a.data.glob("*.snap*")) or list(a.data.glob("snapshot*")), "the snapshot")
         self.check(self.submit(b, "late"), 200)
         a.kill()
         self.check(self.submit(b, "later"), 200)
         a.start()
         self.assertEqual(self.score(a, "later"), 1)
-        self.check_equal(a, b)
+        self.same(a, b)
 
 
-class Contract(KafkaTest):
+class Contract(RaceTest):
     """What every log does (tests/support/log_contract.h), on a real broker."""
 
     def test_contract(self):
@@ -266,7 +244,7 @@ class Contract(KafkaTest):
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
 
-class Refused(KafkaTest):
+class Refused(RaceTest):
     def fails(self, *flags, words, **more):
         server = self.node(*flags, start=False, **more).start(wait=False)
         self.assertNotEqual(server.wait_exit(), 0)
@@ -335,16 +313,16 @@ class Refused(KafkaTest):
         url = "http://%s:%d" % a.http
         self.fails(words=(f"the log begins at {seq + 1}, but 1 is needed", "rung join"))
         b = self.node("--peers", f"http://127.0.0.1:1,{url}")
-        self.check_equal(a, b)
+        self.same(a, b)
         self.assertIn("http://127.0.0.1:1", b.log)
         self.assertTrue((b.data / f"snapshot-{seq:020}.snap").exists())
         self.check(self.submit(b, "p7"), 200)
-        self.check_equal(a, b)
+        self.same(a, b)
         # By hand, and again: a folder that has a snapshot asks nobody.
         c = self.node(start=False)
         self.assertEqual(rung("join", url, "--data", c.data).returncode, 0)
         c.start()
-        self.check_equal(a, b, c)
+        self.same(a, b, c)
         self.assertEqual((a.stop(), b.stop(), c.stop()), (0, 0, 0))
         b.start()
         self.assertNotIn("127.0.0.1:1", b.log)
@@ -354,12 +332,12 @@ class Refused(KafkaTest):
         self.check(d.put("/v1/boards/race", {}), 201)
         e = self.node("--peers", "http://%s:%d" % b.http)
         self.assertIn("has another log", e.log)
-        self.check_equal(d, e)
+        self.same(d, e)
 
     def test_a_topic_that_was_created_again(self):
         a = self.node()
         self.check(a.put("/v1/boards/race", {}), 201)
-        self.check(a.post("/v1/snapshot"), 202)
+        until(lambda: a.post("/v1/snapshot").status == 202, "a snapshot")
         until(lambda: a.get("/metrics").body.decode().split("rung_snapshot_seq ")[-1].split()[0] != "0", "the snapshot")
         self.assertEqual(a.stop(), 0)
         self.brokers.client().delete_topic(self.topic)

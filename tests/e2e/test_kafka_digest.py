@@ -4,42 +4,25 @@
 """Servers on one Kafka topic compare their states: a server that begins with a changed snapshot, whose checksums and digest are all
 right, stops serving and says why; the others go on. And GET /v1/nodes, which lists them."""
 import os
-import pathlib
 import subprocess
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
 from resp import Connection  # noqa: E402
-from server import BUILD, ServerTest, until  # noqa: E402
+from server import BUILD, until  # noqa: E402
 
 
-def setUpModule():
-    DigestTest.brokers = Brokers(1).start()
-    unittest.addModuleCleanup(DigestTest.brokers.close)
-
-
-class DigestTest(ServerTest):
-    def node(self, topic, heartbeat, *flags, **more):
-        return self.serve("--log", f"kafka://{self.brokers.addresses}/{topic}", "--log-kafka-replication", "1", "--log-heartbeat", heartbeat,
-                          *flags, **more)
-
+class DigestTest(KafkaTest):
     def nodes(self, server):
         return {n["id"]: n for n in self.check(server.get("/v1/nodes"), 200).json["nodes"]}
-
-    def metric(self, server, name):
-        for line in server.get("/metrics").body.decode().splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[1])
-        return None
 
 
 class Agreement(DigestTest):
     def test_an_idle_cluster_keeps_comparing(self):
-        servers = [self.node("idle", "200ms", "--log-advertise", f"server-{n}:1") for n in range(3)]
+        servers = [self.node("--log-heartbeat", "200ms", "--log-advertise", f"server-{n}:1") for n in range(3)]
         for server in servers:
             until(lambda: sorted(n["state"] for n in self.nodes(server).values()) == ["present"] * 3, "three servers")
             first = until(lambda: server.get("/v1/digest").json["agreed"], "a common checkpoint")
@@ -66,10 +49,10 @@ class Divergence(DigestTest):
                              timeout=60, env={**os.environ, "RUNG_TAMPER": str(server.data)})
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
-    def prepare(self, topic):
+    def prepare(self):
         """Three servers with some scores; the third is stopped, and its snapshot changed. Their heartbeat is so slow that the log has
         no vote on anything behind that snapshot."""
-        servers = [self.node(topic, "1h") for _ in range(3)]
+        servers = [self.node("--log-heartbeat", "1h") for _ in range(3)]
         c = servers[2]
         seq = self.check(servers[0].put("/v1/boards/race", {}), 201).json["seq"]
         for server in servers:
@@ -79,7 +62,7 @@ class Divergence(DigestTest):
         for server in servers:
             until(lambda: len(self.nodes(server)) == 3, "three servers")
             until(lambda: server.get("/v1/digest?latest=true").json["agreed"], "a common checkpoint")
-        self.check(c.post("/v1/snapshot"), 202)
+        until(lambda: c.post("/v1/snapshot").status == 202, "a snapshot")
         until(lambda: self.metric(c, "rung_snapshots_total") == 1, "the snapshot")
         for n in range(20):
             self.check(servers[n % 2].post("/v1/boards/race/scores", {"player": f"q{n}", "score": n}), 200)
@@ -109,7 +92,7 @@ class Divergence(DigestTest):
             self.assertEqual(redis.call("PING").value, "PONG")
 
     def test_a_changed_snapshot(self):
-        a, b, c = self.prepare("changed")
+        a, b, c = self.prepare()
         c.start()
         self.check_stopped(c)
         own = next(n["id"] for n in self.nodes(c).values() if n["self"])
@@ -131,7 +114,7 @@ class Divergence(DigestTest):
         self.check(c.get("/v1/boards/race/players/cheat?latest=true"), 404)
         self.check(c.get("/v1/boards/race/players/p1"), 200)
         states = [s.get("/v1/digest?latest=true").json for s in (a, b, c)]
-        until(lambda: len({(s["seq"], s["digest"]) for s in (x.get("/v1/digest").json for x in (a, b, c))}) == 1, "the same state")
+        self.same(a, b, c)
         self.assertEqual([s["diverged"] for s in states], [None] * 3)
 
 

@@ -284,7 +284,8 @@ static void define_board(retries *r) {
     rung_err err;
     rung_board_def def = rung_board_def_default();
     def.update = RUNG_UPDATE_SUM;
-    CHECK_OK(rung_hub_define(r->nodes[0].hub, BOARD, &def, on_defined, &is_defined, &err));
+    CHECK_OK(rung_hub_define(r->nodes[0].hub, (rung_hub_sender){0}, BOARD, &def, on_defined,
+                             &is_defined, &err));
     while (!is_defined || !is_equal(r)) {
         turn(r, &ticked_ms);
         wait_for_news(r);

@@ -241,10 +241,10 @@ class Brokers:
     def __iter__(self):
         return iter(self.all)
 
-    def client(self):
+    def client(self, **settings):
         """A client of these brokers, closed with them."""
         from client import Client
-        self.clients.append(Client(self.addresses))
+        self.clients.append(Client(self.addresses, **settings))
         return self.clients[-1]
 
     def close(self):

@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 from brokers import BrokerError, Brokers  # noqa: E402
-from load import BOARDS, TALLY, Counters, Watcher, Writer, Wrong, check_books  # noqa: E402
+from load import BOARDS, TALLY, Counters, Probe, Watcher, Writer, Wrong, check_books  # noqa: E402
 from network import Everywhere, Network, end_with_parent, enter_private, is_private  # noqa: E402
 from resp import Connection  # noqa: E402
 from server import Server  # noqa: E402
@@ -259,8 +259,9 @@ class Cluster:
 
     def load(self):
         self.writers = [Writer(self.nodes, self.counters, f"w{n}", f"{self.seed}-{n}") for n in range(WRITERS)]
-        self.workers = [*self.writers, Watcher(self.nodes, self.counters)]
-        self.counters.last_ack = time.monotonic()
+        probe = Probe(self.brokers.client(message_timeout_ms=2000, socket_timeout_ms=2000, reconnect_backoff_max_ms=1000), self.counters)
+        self.workers = [*self.writers, probe, Watcher(self.nodes, self.counters)]
+        self.counters.begin()
         for worker in self.workers:
             worker.start()
 
@@ -412,6 +413,8 @@ class Hunt:
         self.say(f"  end of {fault.number}: {self.name(fault)} {fault.healing}")
 
     def end_due(self, is_due=lambda f: time.monotonic() > f.until):
+        while self.cluster.counters.silences:
+            self.say(self.cluster.counters.silences.pop(0))
         for fault in list(self.cluster.active):
             if not fault.is_ended and is_due(fault) and fault.may_end():
                 self.end(fault)
@@ -450,7 +453,8 @@ class Hunt:
                 if n % ROUND == 0 or n == self.faults:
                     self.heal()
             c = self.cluster.counters
-            self.say(f"{self.faults} faults, {c.acked} acknowledged, 0 lost, longest time without an acknowledgement {c.silence:.1f} s")
+            self.say(f"{self.faults} faults, {c.acked} acknowledged, 0 lost, longest time without an acknowledgement {c.silence:.1f} s; of a bare producer "
+                     f"{c.bare_silence:.1f} s; at most {c.extra_silence:.1f} s longer than it at a time")
             return True
         except (Wrong, BrokerError, OSError, AssertionError) as e:
             self.fail(e)

@@ -10,6 +10,7 @@ two servers at once. Only this writer changes its players, so each answer and ea
   - submissions without an id are counted: acknowledged <= score <= acknowledged + unknown, and what was refused never counts.
 
 The watcher compares the digests of the servers wherever two have been seen at the same sequence."""
+import collections
 import http.client
 import itertools
 import json
@@ -20,12 +21,14 @@ import time
 import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from client import KafkaError  # noqa: E402
 from resp import Error  # noqa: E402
 
 BOARDS = {"total": {"update": "sum"}, "last": {"update": "last"}, "best": {"update": "best"}, "bare": {"update": "sum"}}
 TALLY = "tally"  # a key of the Redis protocol, changed without ids
 SHARED = "everybody"  # a player of the board total that all writers change
 PATIENCE = 3  # seconds; a server that does not answer by then may be stopped
+LONG_SILENCE = 5  # seconds without an acknowledgement that are worth a line
 REST = 0.02  # seconds between attempts: the servers may be down
 TWICE, BARE, READ, SHARE = 0.1, 0.1, 0.4, 0.2  # how often
 
@@ -40,8 +43,8 @@ class Wrong(Exception):
 
 
 class Outcome:
-    def __init__(self, kind, score=None, seq=None, is_duplicate=False):
-        self.kind, self.score, self.seq, self.is_duplicate = kind, score, seq, is_duplicate
+    def __init__(self, kind, score=None, seq=None, is_duplicate=False, why="no answer"):
+        self.kind, self.score, self.seq, self.is_duplicate, self.why = kind, score, seq, is_duplicate, why
 
 
 class HttpWire:
@@ -64,7 +67,8 @@ class HttpWire:
             return Outcome(ACK, found["score"], found["seq"], found.get("duplicate", False))
         if answer.status != 503:
             raise Wrong(f"{op}: {answer.status} {body}")
-        return Outcome(UNKNOWN if json.loads(body)["code"] == "outcome_unknown" else NO)
+        why = json.loads(body)["code"]
+        return Outcome(UNKNOWN if why == "outcome_unknown" else NO, why=why)
 
     def read(self, path):
         """(status, the parsed answer)"""
@@ -92,7 +96,7 @@ class RespWire:
         if isinstance(reply, Error):
             if not reply.startswith((*RESP_REFUSALS, RESP_UNKNOWN)):
                 raise Wrong(f"{op}: {reply}")
-            return Outcome(UNKNOWN if reply.startswith(RESP_UNKNOWN) else NO)
+            return Outcome(UNKNOWN if reply.startswith(RESP_UNKNOWN) else NO, why=reply.split(":")[0])
         if not op.id:
             return Outcome(ACK, int(float(reply)))
         pairs = {bytes(k).decode(): v for k, v in zip(reply[::2], reply[1::2])}
@@ -129,12 +133,41 @@ class Counters:
         self.acked = self.unknown = self.repeated = self.reads = self.unavailable = self.digests = 0
         self.shared_tried = self.shared_acked = 0
         self.last_ack, self.silence = time.monotonic(), 0.0  # the longest time without an acknowledgement
+        self.heard, self.silences = collections.Counter(), []  # instead of acknowledgements; what to tell of long silences
+        self.bare = collections.deque([self.last_ack], 10000)  # when the probe was acknowledged
+        self.bare_silence = self.extra_silence = 0.0
+
+    def begin(self):
+        self.last_ack = time.monotonic()
+        self.bare.append(self.last_ack)
 
     def note_ack(self):
         with self.lock:
             now = time.monotonic()
-            self.silence, self.last_ack = max(self.silence, now - self.last_ack), now
+            silence, self.last_ack = now - self.last_ack, now
+            self.silence = max(self.silence, silence)
+            if silence > LONG_SILENCE:
+                heard = ", ".join(f"{count} x {what}" for what, count in sorted(self.heard.items()))
+                bare = self.bare_gap(now - silence, now)
+                self.extra_silence = max(self.extra_silence, silence - bare)
+                self.silences.append(f"  {silence:.1f} s without an acknowledgement, {bare:.1f} s for a bare producer; heard: {heard}")
+            self.heard.clear()
             self.acked += 1
+
+    def note_bare(self):
+        with self.lock:
+            now = time.monotonic()
+            self.bare_silence = max(self.bare_silence, now - self.bare[-1])
+            self.bare.append(now)
+
+    def bare_gap(self, begin, end):
+        """The longest time without an acknowledgement of the probe that touches this one."""
+        times = [*self.bare, end]
+        return max((b - a for a, b in zip(times, times[1:]) if b >= begin), default=0.0)
+
+    def note_other(self, node, what):
+        with self.lock:
+            self.heard[f"{node}: {what}"] += 1
 
     def add(self, name, count=1):
         with self.lock:
@@ -223,22 +256,24 @@ class Writer(Worker):
             if self.guarded(node, kind, lambda wire: wire.begin(op) or True):
                 sent.append((node, kind))
         outcomes = [self.guarded(node, kind, lambda wire: wire.finish(op)) or Outcome(UNKNOWN) for node, kind in sent]
-        for o in outcomes:
-            self.hear(op, o)
+        for o, (node, _) in zip(outcomes, sent):
+            self.hear(op, o, node)
         return any(o.kind == ACK for o in outcomes)
 
     def guarded(self, node, kind, call):
         """The result of call(wire), or None if the connection is gone."""
         try:
             return call(self.wire(node, kind))
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as e:
             self.forget(node, kind)
+            self.counters.note_other(node, type(e).__name__)
             return None
 
-    def hear(self, op, outcome):
+    def hear(self, op, outcome, node):
         if outcome.kind == UNKNOWN:
             self.counters.add("unknown")
         if outcome.kind != ACK:
+            self.counters.note_other(node, outcome.why)
             return
         op.fresh += not outcome.is_duplicate
         op.seq = outcome.seq or op.seq
@@ -290,6 +325,24 @@ class Writer(Worker):
         elif outcome.kind == UNKNOWN:
             self.bare[board, self.player][1] += 1
             self.counters.add("unknown")
+
+
+class Probe(Worker):
+    """A bare producer beside the servers, on a topic with the same settings: when it is not acknowledged either, the brokers cannot."""
+    TOPIC, PAUSE = "probe", 0.05
+
+    def __init__(self, client, counters):
+        super().__init__([], counters)
+        self.client = client
+        client.create_topic(self.TOPIC, replication=3, configs={"min.insync.replicas": "2"})
+
+    def step(self):
+        try:
+            self.client.produce(self.TOPIC, b"probe")
+            self.counters.note_bare()
+        except KafkaError:
+            pass
+        time.sleep(self.PAUSE)
 
 
 class Watcher(Worker):

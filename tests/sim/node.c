@@ -156,12 +156,13 @@ static void on_end(void *ctx) {
 }
 
 static void on_applied(void *ctx, uint64_t first_seq, uint32_t count,
-                       const rung_event *const *events, const rung_status *statuses) {
+                       const rung_event *const *events, const rung_status *statuses,
+                       const rung_outcome *outcomes) {
     sim_node *n = ctx;
     sim_judge_applied(&n->world->judge, first_seq, count, events, statuses,
                       rung_state_digest(n->state));
     if (n->archive)
-        n->archive->applied(n->archive->ctx, first_seq, count, events, statuses);
+        n->archive->applied(n->archive->ctx, first_seq, count, events, statuses, outcomes);
     if (n->stage != SIM_OPENING)
         n->applied = first_seq + count - 1;
 }

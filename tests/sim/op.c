@@ -213,6 +213,10 @@ void sim_event_tag(const rung_event *e, char out[SIM_TAG_SIZE]) {
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_BOARD_FILLED:
+    case RUNG_EVENT_BOARD_SWAPPED:
+    case RUNG_EVENT_SHADOW_DROPPED:
         break;
     default:
         put(&t, "%s", rung_event_kind_name(e->kind));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64, CURSOR_MAX = 20, ANSWER_LATE = 8 };
+enum { PROPOSALS_DEFAULT = 256, RUN_MAX = 64, CURSOR_MAX = 20 };
 
 typedef enum phase { SENT, STORED, ACKED, REJECTED, UNKNOWN } phase;
 
@@ -18,14 +18,6 @@ typedef struct proposal {
     phase phase;
     bool has_left; /* a broker may have it */
 } proposal;
-
-/* A question for the end of the topic: answered for the tickets that there were when it left. */
-typedef struct end_query {
-    uint64_t asked, sent, answered; /* tickets */
-    int64_t asked_us;
-    uint64_t seen, seq;
-    rung_err err; /* code RUNG_OK: `seq` is good */
-} end_query;
 
 typedef struct topic_log {
     rung_log port;
@@ -38,7 +30,6 @@ typedef struct topic_log {
     uint64_t freed; /* before head: lent out by the last delivery */
     uint64_t durable, fetched, next_seq;
     bool is_started;
-    end_query end;
     rung_log_entry run[RUN_MAX];
     rung_log_stats stats;
 } topic_log;
@@ -191,24 +182,6 @@ static bool fetch(topic_log *l) {
     return true;
 }
 
-/* The question leaves and sees an end; in a later step the answer is here. */
-static bool ask_end(topic_log *l) {
-    end_query *q = &l->end;
-    if (q->sent > q->answered) {
-        if (l->config.link->is_cut_down || below(l, ANSWER_LATE))
-            return false;
-        q->answered = q->sent;
-        q->seq = q->seen;
-        q->err = (rung_err){0};
-        return true;
-    }
-    if (q->asked == q->sent || l->config.link->is_cut_up)
-        return false;
-    q->sent = q->asked;
-    q->seen = l->topic->count;
-    return true;
-}
-
 static rung_status is_silent(const topic_log *l, rung_err *err) {
     l->config.link->has_failed = true;
     return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE, "no broker answers");
@@ -228,16 +201,10 @@ static bool give_up(topic_log *l) {
         p->phase = p->has_left ? UNKNOWN : REJECTED;
         is_one = true;
     }
-    end_query *q = &l->end;
-    if (q->asked > q->answered && is_late(l, q->asked_us)) {
-        q->answered = q->sent = q->asked;
-        rung_ignore(is_silent(l, &q->err), "it is the answer");
-        is_one = true;
-    }
     return is_one;
 }
 
-/* One of the things that can happen: dice 0 to 3. */
+/* One of the things that can happen: dice 0 to 2. */
 static bool move(topic_log *l, uint32_t dice) {
     const sim_topic_link *link = l->config.link;
     switch (dice) {
@@ -245,19 +212,17 @@ static bool move(topic_log *l, uint32_t dice) {
         return !link->is_cut_up && carry(l);
     case 1:
         return !link->is_cut_down && acknowledge(l);
-    case 2:
-        return !link->is_cut_down && fetch(l);
     default:
-        return ask_end(l);
+        return !link->is_cut_down && fetch(l);
     }
 }
 
 bool sim_topic_step(rung_log *log) {
     topic_log *l = self(log);
     bool is_done = give_up(l);
-    uint32_t dice = below(l, 4);
-    for (uint32_t i = 0; !is_done && !l->topic->is_paused && i < 4; i++)
-        is_done = move(l, (dice + i) % 4);
+    uint32_t dice = below(l, 3);
+    for (uint32_t i = 0; !is_done && !l->topic->is_paused && i < 3; i++)
+        is_done = move(l, (dice + i) % 3);
     if (is_done && l->config.wake)
         l->config.wake(l->config.ctx);
     return is_done;
@@ -437,22 +402,6 @@ static const uint8_t *id_of(const rung_log *log) {
     return self(log)->topic->id;
 }
 
-static rung_status end_of(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err) {
-    topic_log *l = self(log);
-    end_query *q = &l->end;
-    if (*ticket == 0) {
-        if (q->asked == q->answered)
-            q->asked_us = now_us(l);
-        *ticket = ++q->asked;
-    }
-    if (q->answered < *ticket)
-        return RUNG_PARTIAL;
-    *seq_out = q->seq;
-    if (q->err.code < 0 && err)
-        *err = q->err;
-    return q->err.code;
-}
-
 static rung_status cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err) {
     topic_log *l = self(log);
@@ -526,13 +475,13 @@ static const rung_log_ops ops = {
     .durable_seq = durable_seq,
     .first_seq = first_seq,
     .id = id_of,
-    .end = end_of,
     .cursor_open = cursor_open,
     .cursor_read = cursor_read,
     .cursor_close = cursor_close,
     .truncate_before = truncate_before,
     .stat = stat_of,
     .close = close_log,
+    .is_shared = true,
 };
 
 rung_status sim_topic_open(sim_topic *t, const sim_topic_config *config, rung_log **log_out,

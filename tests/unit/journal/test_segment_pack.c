@@ -57,7 +57,8 @@ static void pack_all(fixture *f) {
     rung_err err = {0};
     for (size_t i = 0; i < f->count; i++) {
         uint64_t size;
-        CHECK_OK(rung_segment_pack(&f->dir, rung_alloc_heap(), f->names[i], &size, &err));
+        CHECK_OK(
+            rung_segment_pack(&f->dir, rung_alloc_heap(), f->names[i], i % 2 == 1, &size, &err));
         CHECK_EQ_U64(size, rung_memfs_bytes(&f->fs, LOGKIT_PATH, f->names[i])->size);
     }
 }
@@ -83,7 +84,7 @@ TEST(packed_segments_read_as_before) {
     uint64_t plain = rung_memfs_used(&f.fs), size;
     pack_all(&f);
     CHECK(rung_memfs_used(&f.fs) < plain);
-    CHECK_STATUS(rung_segment_pack(&f.dir, rung_alloc_heap(), f.names[0], &size, &err),
+    CHECK_STATUS(rung_segment_pack(&f.dir, rung_alloc_heap(), f.names[0], false, &size, &err),
                  RUNG_UNCHANGED);
     CHECK_OK(rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &r, &err));
     CHECK_EQ_U64(r.record_count, RECORDS);
@@ -247,7 +248,8 @@ TEST(a_failing_disk_leaves_the_plain_segment) {
         uint64_t size;
         begin(&f);
         rung_memfs_fail(&f.fs, n, n % 2 ? EIO : ENOSPC, false);
-        rung_status st = rung_segment_pack(&f.dir, rung_alloc_heap(), f.names[1], &size, &err);
+        rung_status st =
+            rung_segment_pack(&f.dir, rung_alloc_heap(), f.names[1], false, &size, &err);
         bool has_failed = f.fs.has_failed;
         rung_memfs_fail(&f.fs, 0, 0, false);
         CHECK(has_failed || st == RUNG_OK);
@@ -273,7 +275,7 @@ TEST(the_log_packs_all_but_its_newest_segments) {
     CHECK_OK(rung_log_cursor_read(cursor, &record, 1, &count, &err));
     size_t packed = 0;
     rung_status st;
-    while ((st = rung_segment_log_pack(log, &err)) == RUNG_OK)
+    while ((st = rung_segment_log_pack(log, false, &err)) == RUNG_OK)
         packed++;
     CHECK_STATUS(st, RUNG_NOT_FOUND);
     CHECK_EQ_U64(packed, rung_segment_log_stat(log).segment_count - 2);

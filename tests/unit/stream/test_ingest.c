@@ -80,7 +80,8 @@ static void define(kit *k, const char *board, rung_update update) {
     def.update = update;
     def.limits = RUNG_LIMIT_MAX;
     def.max.i = 1000000;
-    CHECK_OK(rung_hub_define(k->hub, rung_slice_str(board), &def, NULL, NULL, NULL));
+    CHECK_OK(rung_hub_define(k->hub, (rung_hub_sender){0}, rung_slice_str(board), &def, NULL, NULL,
+                             NULL));
     rung_hub_flush(k->hub);
 }
 

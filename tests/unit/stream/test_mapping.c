@@ -182,6 +182,40 @@ TEST(mappings_that_are_refused) {
     }
 }
 
+TEST(matches) {
+    rung_mapping m = {0};
+    rung_mapped mapped;
+    rung_event e;
+    rung_err err = {0};
+    char text[] = "{\"b\":\"chess\",\"s\":[{\"score\":2,\"players\":[\"\\u00e9\"]},"
+                  "{\"score\":3,\"players\":[{\"player\":\"b\",\"weight\":2,\"played\":1e-1}]}],"
+                  "\"id\":\"m\\n1\"}";
+    CHECK_OK(rung_mapping_set(&m, RUNG_MAP_BOARD, RUNG_SLICE("$.b"), &err));
+    CHECK_OK(rung_mapping_set(&m, RUNG_MAP_ID, RUNG_SLICE("$.id"), &err));
+    CHECK_OK(rung_mapping_set(&m, RUNG_MAP_SIDES, RUNG_SLICE("$.s"), &err));
+    CHECK_OK(rung_mapping_check(&m, &err));
+    CHECK_OK(read(&m, text, NULL, &mapped, &err));
+    for (int i = 0; i < 2; i++) { /* as when it is submitted again */
+        CHECK_OK(rung_mapping_fill(&m, &mapped, NULL, &e, &err));
+        CHECK_EQ_U64(e.kind, RUNG_EVENT_MATCH);
+        CHECK_EQ_U64(e.match.player_count, 2);
+        CHECK(rung_slice_eq(e.match.id, RUNG_SLICE("m\n1")));
+        rung_match_cursor c = {.rest = e.match.packed};
+        rung_match_entry entry;
+        CHECK(rung_match_next(&c, &entry) && rung_slice_eq(entry.player, RUNG_SLICE("\xc3\xa9")));
+        CHECK_EQ_I64(entry.place, 2);
+        CHECK(rung_match_next(&c, &entry) && entry.place == 1 && entry.weight == 2);
+        CHECK(!rung_match_next(&c, &entry) && !c.fault);
+    }
+    CHECK_OK(rung_mapping_set(&m, RUNG_MAP_SCORE, RUNG_SLICE("$.x"), &err));
+    CHECK_STATUS(rung_mapping_check(&m, &err), RUNG_EINVAL);
+    CHECK_EQ_STR(err.field, "score");
+    m.targets[RUNG_MAP_SCORE].kind = RUNG_MAP_UNSET;
+    CHECK_OK(rung_mapping_set(&m, RUNG_MAP_SIDES, RUNG_SLICE("word"), &err));
+    CHECK_STATUS(rung_mapping_check(&m, &err), RUNG_EINVAL);
+    CHECK_EQ_STR(err.field, "sides");
+}
+
 /* ---- the event ---- */
 
 static rung_status fill(const char *mapping, const char *record, const rung_board_def *def,
