@@ -8,10 +8,16 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 import urllib.request
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/http.md"
 FIRST, LAST = "<!-- generated from /openapi.json by tools/http_docs.py -->\n", "<!-- end of the generated part -->\n"
+
+
+def wrap(text):
+    """A paragraph in lines of at most 100 columns, links and code in one piece."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def name_of(schema):
@@ -71,11 +77,12 @@ def render_body(o):
     if not content:
         return ""
     parts = [f"`{kind}`: {type_of(c['schema'])}" for kind, c in content.items()]
-    return "Body: " + "; ".join(parts) + ("" if o["requestBody"]["required"] else "; may be left out") + ".\n\n"
+    return wrap("Body: " + "; ".join(parts) + ("" if o["requestBody"]["required"] else "; may be left out") + ".") + "\n\n"
 
 
 def render_operation(document, method, path, o):
-    out = f"### {o['operationId']}\n\n`{method} {path}`: {o['summary'].lower()}. {o['description']}\n\n"
+    words = f"`{method} {path}`: {o['summary'].lower()}. {o['description']}"
+    out = f"### {o['operationId']}\n\n{wrap(words)}\n\n"
     out += render_body(o)
     if o["parameters"]:
         out += "| parameter | | |\n|---|---|---|\n"
@@ -89,13 +96,13 @@ def render_operation(document, method, path, o):
             continue
         kinds = response.get("content", {})
         schema = next(iter(kinds.values()))["schema"] if kinds else None
-        shown = f" {type_of(schema)}:" if schema and (name_of(schema) or schema.get("type") == "array") else ""
+        shown = f" {type_of(schema)}:" if schema and (name_of(schema) or schema.get("type") == "array" or "anyOf" in schema) else ""
         answers.append(f"{status}{shown} {response['description']}")
-    return out + f"Answers {' '.join(answers)} Problems: {', '.join(problems)}.\n\n"
+    return out + wrap(f"Answers {' '.join(answers)} Problems: {', '.join(problems)}.") + "\n\n"
 
 
 def render_schema(name, schema):
-    out = f"### {name}\n\n{schema['description']}\n\n| field | | |\n|---|---|---|\n"
+    out = f"### {name}\n\n{wrap(schema['description'])}\n\n| field | | |\n|---|---|---|\n"
     for field, more in schema["properties"].items():
         out += field_line(field, more, field in schema["required"])
     if isinstance(schema["additionalProperties"], dict):

@@ -18,17 +18,18 @@ INNER = {
     "model": "base",
     "ladder": "base",  # keys are 64-bit words here: the ladder must not know what they mean
     "rating": "model base",
+    "sketch": "base",
     "codec": "model base",
-    "state": "ladder rating model base",
+    "state": "ladder rating sketch model base",
     "journal": "model base",
-    "guard": "journal ladder rating codec model base",  # of the journal the file port alone
-    "service": "state guard journal ladder rating codec model base",
-    "archive": "service state guard journal ladder rating codec model base",
-    "stream": "service state guard journal ladder rating codec model base",
-    "cluster": "service state guard journal ladder rating codec model base",
-    "front": "archive service state guard journal ladder rating codec model base",
-    "cli": "service state guard journal ladder rating codec model base",
-    "app": "cli front archive stream cluster service state guard journal ladder rating codec model base",
+    "guard": "journal ladder rating sketch codec model base",  # of the journal the file port alone
+    "service": "state guard journal ladder rating sketch codec model base",
+    "archive": "service state guard journal ladder rating sketch codec model base",
+    "stream": "service state guard journal ladder rating sketch codec model base",
+    "cluster": "service state guard journal ladder rating sketch codec model base",
+    "front": "archive service state guard journal ladder rating sketch codec model base",
+    "cli": "service state guard journal ladder rating sketch codec model base",
+    "app": "cli front archive stream cluster service state guard journal ladder rating sketch codec model base",
 }
 INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
 # Single headers of rooms that are closed otherwise: the ladder counts in rank styles.
@@ -40,7 +41,7 @@ PRIVATE_WITHIN = 1500  # characters: the head of a header
 ADAPTERS = {"uv.h": "src/front/net/uv_loop.c"}
 
 # Rooms that are plain functions of their arguments: no clock, chance, file, socket, thread or locale.
-PURE = {"base", "model", "ladder", "rating", "state", "codec"}
+PURE = {"base", "model", "ladder", "rating", "sketch", "state", "codec"}
 # The files of base that are the way out of the pure world.
 PORTS = {f"src/base/{name}.c" for name in ("alloc", "assert", "clock", "random", "file", "status", "worker")}
 # Calls by name. A member of a port (clock->now()) is not meant, and not found.

@@ -34,8 +34,10 @@
 #include "model/board.h"
 #include "model/calendar.h"
 #include "model/event.h"
+#include "model/match.h"
 #include "model/score.h"
 #include "model/zone.h"
+#include "state/ratings.h"
 #include "state/state.h"
 
 #define RUNG_VERSION "0.1.0"
@@ -113,6 +115,18 @@ RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, 
 RUNG_NODISCARD rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
                                             rung_status *statuses, rung_outcome *outs,
                                             rung_err *errs, rung_err *err);
+
+/* Submit the result of a match to a rating board (docs/ratings.md). `packed` has its players, in the bytes that
+ * rung_match_add() writes; player_count is counted here. RUNG_OK: rung_state_match_rows(rung_state_of(db), &count) has
+ * what it did to every player, until the next change. RUNG_DUPLICATE: the id was seen before, and nothing changed. */
+RUNG_NODISCARD rung_status rung_submit_match(rung *db, const rung_match_event *match,
+                                             rung_err *err);
+
+/* Append a player to `packed`, of `size` bytes (RUNG_MATCH_PACKED_MAX is always enough), and raise *len. The first
+ * player of each side has is_first and the side's place; a weight or a part played of 0 means 1. RUNG_ELIMIT: there is
+ * no room; RUNG_EINVAL names the field. */
+RUNG_NODISCARD rung_status rung_match_add(uint8_t *packed, size_t size, size_t *len,
+                                          const rung_match_entry *player, rung_err *err);
 
 /* Create a board, or change it (docs/boards.md says what can change; otherwise RUNG_EUNSUPPORTED names the field).
  * def->zone_name names a time zone. If zone_rules is empty, the rules are read from the zoneinfo folder now and

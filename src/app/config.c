@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/config.h"
 
+#include "archive/postgres/url.h"
 #include "base/alloc.h"
 #include "base/slice.h"
 #include "cli/options.h"
 #include "front/http/origin.h"
 #include "front/net/address.h"
+#include "front/net/proxies.h"
 #include "model/utf8.h"
+#include "service/past.h"
 #include "stream/kafka_log.h"
 
 #include <errno.h>
@@ -77,6 +80,8 @@ static bool parse_units(const char *text, const unit *units, uint64_t *number_ou
     return false;
 }
 
+#define KEEP_MS_MAX UINT64_C(3153600000000) /* a hundred years */
+
 static const unit size_units[] = {
     {"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
 static const unit time_units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
@@ -107,6 +112,49 @@ static bool parse_sync(const char *text, uint64_t *ms_out) {
     }
     return strncmp(text, "every=", 6) == 0 && rung_number_parse(text + 6, ms_out) && *ms_out >= 1 &&
            *ms_out <= 60000;
+}
+
+/* One part of 30d,10%. Each kind may occur once. */
+static bool parse_keep_part(const char *part, rung_retention *out) {
+    static const unit percent_units[] = {{"%", 1}, {NULL, 0}};
+    uint64_t n;
+    if (parse_units(part, time_units, &n)) {
+        bool is_new = out->keep_ms == RUNG_RETENTION_FOREVER;
+        out->keep_ms = (int64_t)n;
+        return is_new && n >= 60000 && n <= KEEP_MS_MAX;
+    }
+    if (out->keep_bytes || out->keep_percent)
+        return false;
+    if (parse_units(part, percent_units, &n)) {
+        out->keep_percent = (uint32_t)n;
+        return n >= 1 && n <= 100;
+    }
+    return parse_units(part, size_units, &out->keep_bytes) && out->keep_bytes >= 1 << 20;
+}
+
+/* off, forever, or up to two parts: a time, and a size or a share of the disk. */
+static bool parse_keep(const char *text, rung_retention *out) {
+    *out = (rung_retention){.keep_ms = RUNG_RETENTION_FOREVER};
+    if (strcmp(text, "forever") == 0)
+        return true;
+    if (strcmp(text, "off") == 0) {
+        out->keep_ms = 0;
+        return true;
+    }
+    for (;;) {
+        char part[32];
+        size_t len = strcspn(text, ",");
+        if (len >= sizeof part)
+            return false;
+        memcpy(part, text, len);
+        part[len] = '\0';
+        if (!parse_keep_part(part, out))
+            return false;
+        if (text[len] == '\0')
+            return true;
+        text += len + 1;
+        text += strspn(text, " ");
+    }
 }
 
 /* The index of `text` in "text|json"; false: not there. */
@@ -170,6 +218,9 @@ const char *rung_setting_expectation(const rung_setting *row, char out[RUNG_SETT
         return out;
     case RUNG_SETTING_IS_RATE:
         return "a rate such as 100/s or 600/m, or off";
+    case RUNG_SETTING_IS_KEEP:
+        return "forever, off, or a time, a size or a share of the disk, or two: 30d,10% or "
+               "7d,50GiB";
     case RUNG_SETTING_IS_SYNC:
         return "always, or every=MS from every=1 to every=60000";
     case RUNG_SETTING_IS_SWITCH:
@@ -213,6 +264,8 @@ bool rung_setting_parse(const rung_setting *row, const char *text, void *field) 
         return parse_rate(text, field);
     case RUNG_SETTING_IS_SYNC:
         return parse_sync(text, field);
+    case RUNG_SETTING_IS_KEEP:
+        return parse_keep(text, field);
     }
     return false;
 }
@@ -445,11 +498,51 @@ static rung_status check_feed(const rung_settings *s, rung_err *err) {
     return check_broker_access(s, err);
 }
 
+/* The address of a database may have a password: no message repeats it. */
+static rung_status check_archive(const rung_settings *s, rung_err *err) {
+    const char *text = s->texts[RUNG_SETTING_archive];
+    rung_postgres_url url;
+    if (rung_postgres_url_is(text)) {
+        rung_status st = rung_postgres_url_parse(text, &url, err);
+        explicit_bzero(&url, sizeof url);
+        return st;
+    }
+    if (strstr(text, "://"))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "archive",
+                               "expected sqlite:FILE, postgres://... or off");
+    return check_engine(s, RUNG_SETTING_archive, "sqlite:", "sqlite:FILE, postgres://... or off",
+                        err);
+}
+
 static rung_status check_peers(const rung_settings *s, rung_err *err) {
     if (s->peers && (!s->log || strncmp(s->log, "kafka:", 6) != 0))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "peers",
                                "needs a log that servers share (log = kafka://...)");
     return RUNG_OK;
+}
+
+static rung_status check_past(const rung_settings *s, rung_err *err) {
+    rung_moment moment;
+    if (s->as_of_parent && !s->as_of)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "as_of.parent", "needs as_of");
+    if (s->as_of_since_ms && !s->as_of)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "as_of.since", "needs as_of");
+    if (!s->as_of)
+        return RUNG_OK;
+    if (!s->data)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "as_of", "needs a data folder (data = DIR)");
+    return rung_moment_parse(rung_slice_str(s->as_of), &moment, err);
+}
+
+static rung_status check_proxies(const rung_settings *s, rung_err *err) {
+    rung_proxies proxies = {0};
+    rung_status st = RUNG_OK;
+    if (s->trusted_proxies)
+        st = rung_proxies_parse(rung_slice_str(s->trusted_proxies), &proxies, err);
+    if (st == RUNG_OK && s->proxy_protocol && !proxies.count && !proxies.has_unix)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "trusted_proxies",
+                             "proxy.protocol is on, but no proxy is trusted");
+    return st;
 }
 
 static rung_status check_together(const rung_settings *s, rung_err *err) {
@@ -458,11 +551,15 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
                              "cannot be off; leave data empty to keep nothing");
     if (st == RUNG_OK)
-        st = check_engine(s, RUNG_SETTING_archive, "sqlite:", "sqlite:FILE or off", err);
+        st = check_archive(s, err);
     if (st == RUNG_OK)
         st = check_origins(s, err);
     if (st == RUNG_OK)
+        st = check_proxies(s, err);
+    if (st == RUNG_OK)
         st = check_peers(s, err);
+    if (st == RUNG_OK)
+        st = check_past(s, err);
     if (st == RUNG_OK)
         st = rung__ingest_settings_check(s, err);
     if (st == RUNG_OK)
@@ -473,7 +570,7 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "tls.%s",
                                "tls.cert and tls.key belong together; this one is missing",
                                s->tls_cert ? "key" : "cert");
-    if (!s->http && !s->resp)
+    if (!s->http && !s->resp && !s->as_of_parent)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "http",
                                "http and resp are both off: nothing to serve");
     if (!s->data && s->archive && strcmp(s->archive, "off") != 0)

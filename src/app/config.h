@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "guard/rate.h"
 #include "service/access.h"
+#include "service/retention.h"
 #include "stream/kafka_log.h"
 #include "stream/mapping.h"
 
@@ -39,6 +40,7 @@ typedef enum rung_setting_kind {
     RUNG_SETTING_IS_CHOICE,  /* the index of the word in the row's list */
     RUNG_SETTING_IS_RATE,    /* 100/s, 600/m, off */
     RUNG_SETTING_IS_SYNC,    /* always (0) or every=MS */
+    RUNG_SETTING_IS_KEEP,    /* forever, off, or a time, a size or a share of the disk: 30d,10% */
 } rung_setting_kind;
 
 #define RUNG_SETTING_TYPE_TEXT    const char *
@@ -50,6 +52,7 @@ typedef enum rung_setting_kind {
 #define RUNG_SETTING_TYPE_CHOICE  uint32_t
 #define RUNG_SETTING_TYPE_RATE    rung_rate_limit
 #define RUNG_SETTING_TYPE_SYNC    uint64_t
+#define RUNG_SETTING_TYPE_KEEP    rung_retention
 
 /* X(field, kind, name, flag, default, word for the value, low, high, help): numbers, sizes and times are within low and
  * high. The variable is named like the flag: --limits-body is RUNG_LIMITS_BODY. */
@@ -60,8 +63,26 @@ typedef enum rung_setting_kind {
       "address of HTTP; port 0 picks a free one; or unix:PATH, off")                               \
     X(resp, ADDRESS, "resp", "--resp", "127.0.0.1:7865", "ADDR:PORT", 0, 0,                        \
       "address of the Redis protocol; likewise")                                                   \
+    X(as_of, TEXT, "as_of", "--as-of", "", "TIME|SEQ", 0, 0,                                       \
+      "show the data folder as it was then, beside the server that writes it; changes nothing")    \
+    X(as_of_processes, NUMBER, "as_of.processes", "--as-of-processes", "2", "N", 0, 16,            \
+      "helper processes for questions with as_of, one for each moment; 0: no such questions")      \
+    X(as_of_memory, SIZE, "as_of.memory", "--as-of-memory", "auto", "SIZE", 1u << 20, UINT64_MAX,  \
+      "memory of players and rankings in one helper; auto: a quarter of the machine's")            \
+    X(as_of_idle_ms, TIME, "as_of.idle", "--as-of-idle", "60s", "TIME", 100, 86400000,             \
+      "a helper that nobody asks for so long ends")                                                \
+    X(as_of_wait_ms, TIME, "as_of.wait", "--as-of-wait", "2s", "TIME", 1, 60000,                   \
+      "how long a question waits for its helper; then 503 as_of_building")                         \
+    X(as_of_rate, RATE, "as_of.rate", "--as-of-rate", "60/m", "N/s", 0, 0,                         \
+      "new helpers, whoever asks")                                                                 \
+    X(as_of_since_ms, TIME, "as_of.since", "--as-of-since", "0s", "TIME", 0,                       \
+      INT64_C(366) * 86400000, "with as_of: also keep the ranks of so long before, for movers")    \
+    X(as_of_parent, NUMBER, "as_of.parent", "--as-of-parent", "0", "PID", 0, INT32_MAX,            \
+      "of a helper that a server starts for as_of questions: ends with that process")              \
     X(archive, TEXT, "archive", "--archive", "", "URL", 0, 0,                                      \
-      "sqlite:FILE or off; default: archive.db in the data folder")                                \
+      "sqlite:FILE, postgres://... or off; default: archive.db in the data folder")                \
+    X(archive_keep_ms, TIME, "archive.keep", "--archive-keep", "0s", "TIME", 0,                    \
+      INT64_C(3153600000000), "how long the archive keeps events and closed windows; 0s: forever") \
     X(log, TEXT, "log", "--log", "local", "URL", 0, 0,                                             \
       "where events are ordered and stored: local (the data folder), or kafka://HOST:PORT/TOPIC")  \
     X(heartbeat_ms, TIME, "log.heartbeat", "--log-heartbeat", "10s", "TIME", 100, 3600000,         \
@@ -71,7 +92,7 @@ typedef enum rung_setting_kind {
     X(kafka_replication, NUMBER, "log.kafka.replication", "--log-kafka-replication", "3", "N", 1,  \
       32, "replicas of the topic, if the server creates it")                                       \
     X(kafka_min_isr, NUMBER, "log.kafka.min_isr", "--log-kafka-min-isr", "0", "N", 0, 32,          \
-      "replicas that a write waits for; 0: all but one, or both of two")                             \
+      "replicas that a write waits for; 0: all but one, or both of two")                           \
     X(kafka_accept_unsafe, SWITCH, "log.kafka.accept_unsafe", "--log-kafka-accept-unsafe", "off",  \
       "on|off", 0, 0, "use a topic whose settings may lose records")                               \
     X(kafka_timeout_ms, TIME, "log.kafka.timeout", "--log-kafka-timeout", "10s", "TIME", 100,      \
@@ -113,6 +134,8 @@ typedef enum rung_setting_kind {
       "file with an admin key of the peers")                                                       \
     X(ready_lag_max, NUMBER, "ready.lag_max", "--ready-lag-max", "10000", "N", 1, UINT32_MAX,      \
       "a starting server is ready when at most so many records of a shared log are not applied")   \
+    X(log_keep, KEEP, "log.keep", "--log-keep", "30d,10%", "TIME,SIZE", 0, 0,                      \
+      "how much of the log to keep: a time, a size or share of the disk, or both; forever; off")   \
     X(log_compress, SWITCH, "log.compress", "--log-compress", "on", "on|off", 0, 0,                \
       "compress the segments of the local log that are full")                                      \
     X(keys, TEXT, "keys", "--keys", "", "FILE", 0, 0,                                              \
@@ -141,6 +164,12 @@ typedef enum rung_setting_kind {
     X(per_address_max, NUMBER, "limits.connections_per_address",                                   \
       "--limits-connections-per-address", "0", "N", 0, 1000000,                                    \
       "connections from one address (IPv6: one /64); 0: a quarter of all, this machine unlimited") \
+    X(trusted_proxies, TEXT, "trusted_proxies", "--trusted-proxies", "", "LIST", 0, 0,             \
+      "proxies that say whom they speak for: 10.0.0.0/8,192.0.2.1,unix; all others are not heard") \
+    X(proxy_header, CHOICE, "proxy.header", "--proxy-header", "x-forwarded-for",                   \
+      "x-forwarded-for|forwarded|off", 0, 0, "the header of HTTP in which they say it")            \
+    X(proxy_protocol, SWITCH, "proxy.protocol", "--proxy-protocol", "off", "on|off", 0, 0,         \
+      "their connections, on all ports, begin with a header of the PROXY protocol, version 2")     \
     X(buffers_max, SIZE, "limits.buffers", "--limits-buffers", "48MiB", "SIZE", 1u << 20,          \
       (uint64_t)1 << 40,                                                                           \
       "memory for requests, queued commands and answers; beyond it the largest are closed")        \
@@ -174,6 +203,10 @@ typedef enum rung_setting_kind {
       "requests per player's tokens, and submissions per player")                                  \
     X(rate_peer, RATE, "rates.peer", "--rates-peer", "off", "N/s", 0, 0,                           \
       "requests per address, without a key")                                                       \
+    X(rate_address, RATE, "rates.address", "--rates-address", "off", "N/s", 0, 0,                  \
+      "requests per address, with or without a key; not of keys that have a rate of their own")    \
+    X(rate_submissions, RATE, "rates.address_submissions", "--rates-address-submissions", "off",   \
+      "N/s", 0, 0, "submissions per address, likewise; a batch counts each")                       \
     X(id_capacity, NUMBER, "ids.capacity", "--ids-capacity", "1000000", "N", 1, UINT32_MAX,        \
       "submission ids remembered; a folder keeps its value until told otherwise")                  \
     X(id_keep_ms, TIME, "ids.keep", "--ids-keep", "24h", "TIME", 1000, INT64_C(3153600000000),     \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung config check, show: the settings a server would use, and where they come from. */
 #include "app/config.h"
+#include "archive/postgres/url.h"
 #include "base/alloc.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -105,6 +106,15 @@ static void show_ingests(const rung_settings *s, rung_table *t) {
         }
 }
 
+/* A setting for people: the address of a database without its password. */
+static const char *shown_text(const rung_settings *s, int i) {
+    static rung_postgres_url url;
+    const char *text = s->texts[i];
+    if (i != RUNG_SETTING_archive || !rung_postgres_url_is(text))
+        return text;
+    return rung_postgres_url_parse(text, &url, NULL) == RUNG_OK ? url.shown : "postgres://";
+}
+
 static void show_table(const rung_settings *s) {
     static const rung_table_column columns[] = {
         {"setting", false}, {"value", false}, {"from", false}};
@@ -114,7 +124,7 @@ static void show_table(const rung_settings *s) {
         bool is_given = s->sources[i] != RUNG_SETTING_FROM_DEFAULT;
         rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_setting_table[i].name);
         rung_table_cell(t, is_given ? RUNG_COLOR_BOLD : RUNG_COLOR_PLAIN, "%s",
-                        *s->texts[i] ? s->texts[i] : "-");
+                        *s->texts[i] ? shown_text(s, i) : "-");
         rung_table_cell(t, RUNG_COLOR_DIM, "%s",
                         rung_setting_origin(s, (rung_setting_id)i, origin, sizeof origin));
     }
@@ -125,7 +135,7 @@ static void show_table(const rung_settings *s) {
 static void show_json(const rung_settings *s) {
     char origin[192];
     for (int i = 0; i < RUNG_SETTING_COUNT; i++)
-        show_member(i ? "," : "{", rung_setting_table[i].name, s->texts[i],
+        show_member(i ? "," : "{", rung_setting_table[i].name, shown_text(s, i),
                     rung_setting_origin(s, (rung_setting_id)i, origin, sizeof origin));
     show_ingests(s, NULL);
     puts("}");
@@ -164,7 +174,7 @@ static void show_example(const rung_settings *s) {
             printf("\n[%.*s]", (int)len, row->name);
         bool is_given = s->sources[i] != RUNG_SETTING_FROM_DEFAULT;
         printf("\n# %s\n%s%s =%s%s\n", row->help, is_given ? "" : "# ",
-               row->name + (len ? len + 1 : 0), *s->texts[i] ? " " : "", s->texts[i]);
+               row->name + (len ? len + 1 : 0), *s->texts[i] ? " " : "", shown_text(s, i));
     }
     for (uint32_t i = 0; i < s->ingest_count; i++)
         show_example_ingest(&s->ingests[i]);

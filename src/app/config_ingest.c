@@ -125,7 +125,7 @@ rung_status rung_ingest_settings_mapping(const rung_ingest_settings *set, rung_m
     } all[] = {{RUNG_MAP_BOARD, set->board}, {RUNG_MAP_PLAYER, set->player},
                {RUNG_MAP_SCORE, set->score}, {RUNG_MAP_DELTA, set->delta},
                {RUNG_MAP_AT, set->at},       {RUNG_MAP_ID, set->id},
-               {RUNG_MAP_META, set->meta}};
+               {RUNG_MAP_META, set->meta},   {RUNG_MAP_SIDES, set->sides}};
     rung_err why;
     char what[sizeof why.message + 16];
     rung_status st = RUNG_OK;

@@ -26,7 +26,9 @@ enum { RUNG_INGESTS_MAX = 16, RUNG_INGEST_NAME_MAX = 32 };
     X(start, CHOICE, "start", "earliest", "earliest|latest", 0, 0,                                 \
       "where a group without committed offsets begins")                                            \
     X(board, TEXT, "board", "", "EXPRESSION", 0, 0, "the board; required")                         \
-    X(player, TEXT, "player", "", "EXPRESSION", 0, 0, "the player; required")                      \
+    X(player, TEXT, "player", "", "EXPRESSION", 0, 0, "the player; required, except with sides")   \
+    X(sides, TEXT, "sides", "", "EXPRESSION", 0, 0,                                                \
+      "the sides of a match, for rating boards; instead of player and score")                      \
     X(score, TEXT, "score", "", "EXPRESSION", 0, 0, "the score; this or delta")                    \
     X(delta, TEXT, "delta", "", "EXPRESSION", 0, 0, "what to add to the score")                    \
     X(columns, TEXT, "columns", "", "NAME: EXPRESSION, ...", 0, 0, "the board's further columns")  \

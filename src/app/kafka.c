@@ -118,6 +118,7 @@ rung_status rung__server_open_kafka(rung__server *s, const rung_hub_config *hub,
     if (st < 0)
         return st;
     config.proposals_max = hub->waiting_max + 1;
+    config.must_exist = s->settings.as_of != NULL;
     config.wake = hub->wake;
     config.fatal = hub->fatal;
     config.say = hub->say;
@@ -152,7 +153,7 @@ rung_status rung__server_set_up_feed(rung__server *s, rung_err *err) {
         .memory_bytes = (size_t)set->feed_memory,
         .keep_ms = (int64_t)set->feed_keep_ms,
     };
-    if (!set->feed_topic)
+    if (!set->feed_topic || set->as_of)
         return RUNG_OK;
     rung_status st = configure_feed(s, &config.kafka, err);
     if (st < 0)

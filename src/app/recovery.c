@@ -69,7 +69,7 @@ static void on_progress(void *ctx, const char *what, uint64_t done, uint64_t tot
 /* Programs parse this line: as text it has neither time nor level. */
 void rung__server_announce(rung__server *s) {
     char http[RUNG_ADDRESS_TEXT_MAX] = "", resp[RUNG_ADDRESS_TEXT_MAX] = "";
-    if (s->is_announced)
+    if (s->is_announced || s->settings.as_of_parent)
         return;
     s->is_announced = true;
     if (s->has_http)
@@ -100,8 +100,8 @@ void rung__server_note_access(rung__server *s) {
     bool has_keys = !rung_access_is_open(s->access);
     if (!has_keys && rung__server_is_replicated(s)) /* other servers may have some */
         return;
-    if (!s->hub || !s->settings.data || s->is_access_put || s->stage == RUNG__STAGE_STOPPING ||
-        rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
+    if (!s->hub || !s->settings.data || s->settings.as_of || s->is_access_put ||
+        s->stage == RUNG__STAGE_STOPPING || rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
         return;
     rung_event event = {.kind = RUNG_EVENT_ACCESS_SET, .access = {has_keys}};
     s->is_access_put = rung_hub_put(s->hub, &event, access_answered, s, NULL) == RUNG_OK;
@@ -162,6 +162,7 @@ void rung__server_open_folder(rung_work *work) {
         .snapshot_every = set->snapshot_every,
         /* A topic may delete records by their age, and a quiet one would never reach snapshot.every. */
         .snapshot_every_ms = rung__server_is_replicated(s) ? SHARED_SNAPSHOT_MS : 0,
+        .log_keep = set->log_keep,
         .follower = gather_followers(s),
         .wake = on_wake,
         .fatal = on_fatal,
@@ -170,11 +171,17 @@ void rung__server_open_folder(rung_work *work) {
         .ctx = s,
     };
     s->open_status = RUNG_OK;
+    if (set->as_of) {
+        s->open_status = rung_moment_parse(rung_slice_str(set->as_of), &s->as_of, &s->open_err);
+        s->as_of.since_ms = (int64_t)set->as_of_since_ms;
+        config.as_of = &s->as_of;
+        config.follower = NULL; /* the archive is only read */
+    }
     if (s->has_http)
         rung_address_text(&s->http_bound, s->http_text);
-    if (rung__server_is_replicated(s))
+    if (s->open_status == RUNG_OK && rung__server_is_replicated(s))
         s->open_status = rung__server_open_kafka(s, &config, &config.log, &s->open_err);
-    if (s->open_status == RUNG_OK && set->peers)
+    if (s->open_status == RUNG_OK && set->peers && !set->as_of)
         s->open_status = rung__server_join_peers(s, &config, &config.log, &s->open_err);
     if (s->open_status == RUNG_OK)
         s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
@@ -187,6 +194,9 @@ static void add_readers(rung__server *s) {
     rung_err err = {0};
     if (!s->attach)
         return;
+    if (s->settings.as_of &&
+        rung_attach_open_past(s->attach, rung_state_seq(rung_hub_state(s->hub)), &err) != RUNG_OK)
+        return; /* it never had one, or not yet */
     if (rung_attach_reader(s->attach, &archive, &err) != RUNG_OK) {
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the archive cannot be asked",
                  RUNG_LOG_STR("why", err.message));
@@ -203,6 +213,7 @@ static rung_status set_up_resp(rung__server *s, rung_err *err) {
                                .hub = s->hub,
                                .access = s->access,
                                .asker = rung_api_asker(s->api),
+                               .as_of = rung_api_as_of(s->api),
                                .auth_ms = (uint32_t)s->settings.auth_timeout_ms,
                                .command_ms = (uint32_t)s->settings.command_timeout_ms,
                                .idle_ms = (uint32_t)s->settings.idle_timeout_ms,
@@ -221,6 +232,10 @@ static void give_up(rung__server *s, const rung_err *err, const char *why) {
 void rung__server_recovered(rung_work *work) {
     rung__server *s = work->ctx;
     rung_err err = {0};
+    if (s->open_status < 0 && s->settings.as_of_parent) { /* it asks for the reason, and ends us */
+        rung_api_fail(s->api, &s->open_err);
+        return;
+    }
     if (s->open_status < 0) {
         give_up(s, &s->open_err,
                 s->open_err.code == RUNG_ENOMEM
@@ -238,7 +253,7 @@ void rung__server_recovered(rung_work *work) {
         give_up(s, &err, "out of memory");
         return;
     }
-    if (rung__server_start_ingests(s, &err) < 0) {
+    if (!s->settings.as_of && rung__server_start_ingests(s, &err) < 0) {
         give_up(s, &err, "a topic cannot be ingested");
         return;
     }

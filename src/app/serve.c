@@ -20,6 +20,7 @@
  *
  * Everything runs on the loop's thread, except what recovery.c lists. */
 #include "app/memory.h"
+#include "app/replay_helper.h"
 #include "app/server.h"
 #include "base/alloc.h"
 #include "front/net/uv_loop.h"
@@ -77,11 +78,11 @@ static void reload_keys(rung__server *s, bool is_forced) {
     else if (st < 0)
         RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "cannot read the keys; the old ones stay in force",
                  RUNG_LOG_STR("why", err.message));
+    rung__server_note_access(s);
 }
 
 static void on_reload_time(void *ctx) {
     reload_keys(ctx, false);
-    rung__server_note_access(ctx);
 }
 
 static void on_drained(void *ctx) {
@@ -277,7 +278,12 @@ static int run_serve(const rung_command *self, void *flags) {
     }
     s.logger = (rung_logger){.level = (rung_log_level)s.settings.log_level,
                              .is_json = s.settings.log_format == 1};
-    int code = serve(&s, &before);
+    if (s.settings.as_of_parent && !rung__past_helper_settle(s.settings.as_of_parent)) {
+        rung_settings_deinit(&s.settings);
+        return RUNG_EXIT_PROBLEM;
+    }
+    bool is_replay = s.settings.as_of_parent && !s.settings.http && !s.settings.resp;
+    int code = is_replay ? rung__replay_helper_run(&s) : serve(&s, &before);
     rung_settings_deinit(&s.settings);
     return code;
 }

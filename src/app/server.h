@@ -6,6 +6,8 @@
 #include "app/config.h"
 #include "app/kafka.h"
 #include "app/logging.h"
+#include "app/past_helper.h"
+#include "app/replay_port.h"
 #include "archive/attach.h"
 #include "cli/command.h"
 #include "front/api/api.h"
@@ -70,10 +72,14 @@ typedef struct rung__server {
     char http_text[RUNG_ADDRESS_TEXT_MAX]; /* of http_bound, for the other servers */
     uint32_t connections_max;              /* the setting, or what the limit on open files allows */
     uint64_t memory_max;                   /* of the state; 0: no limit */
+    rung__past_helpers past_helpers;
+    rung__replay_helpers replay_helpers;
+    rung_moment as_of; /* with settings.as_of */
 
     char keys_path[PATH_MAX];
     char origins_text[4096];
     const char *origins[RUNG__ORIGINS_MAX + 1];
+    rung_proxies proxies;
 
     /* owned by the worker that opens the folder, until it is done */
     rung_hub *opened;

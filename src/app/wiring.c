@@ -4,6 +4,7 @@
 #include "app/server.h"
 
 #include "app/memory.h"
+#include "archive/postgres/url.h"
 #include "base/alloc.h"
 #include "base/random.h"
 
@@ -53,6 +54,11 @@ static void set_up_memory(rung__server *s) {
              RUNG_LOG_NUMBER("bytes", s->memory_max));
 }
 
+static int64_t wall_ms(void) {
+    rung_clock clock = rung_clock_real();
+    return rung_clock_now(&clock);
+}
+
 static rung_status set_up_guard(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
     rung_access_config config = {
@@ -62,6 +68,9 @@ static rung_status set_up_guard(rung__server *s, rung_err *err) {
         .per_key = set->rate_key,
         .per_player = set->rate_player,
         .per_peer = set->rate_peer,
+        .per_address = set->rate_address,
+        .per_address_submissions = set->rate_submissions,
+        .now_ms = set->as_of ? wall_ms : NULL,
     };
     rung_status st = rung_random_hash_key(NULL, &config.hash_key, err);
     if (st == RUNG_OK)
@@ -160,6 +169,34 @@ static uint32_t reserved_of(uint32_t connections) {
     return connections < 4 ? 0 : tenth < RESERVED_MAX ? tenth : RESERVED_MAX;
 }
 
+/* A quarter of the machine's memory, or of the group's, unless told. */
+static uint64_t past_memory(const rung_settings *set) {
+    uint64_t all = rung_memory_of_process();
+    if (set->as_of_memory)
+        return set->as_of_memory == UINT64_MAX ? 0 : set->as_of_memory;
+    return all == UINT64_MAX ? 0 : all / 4;
+}
+
+static rung_as_of_config set_up_past(rung__server *s) {
+    const rung_settings *set = &s->settings;
+    if (!set->data || set->as_of || !set->as_of_processes)
+        return (rung_as_of_config){0};
+    rung__past_helpers_init(&s->past_helpers, set, past_memory(set));
+    return (rung_as_of_config){.port = &s->past_helpers.port,
+                               .processes = (uint32_t)set->as_of_processes,
+                               .idle_ms = (uint32_t)set->as_of_idle_ms,
+                               .wait_ms = (uint32_t)set->as_of_wait_ms,
+                               .rate = set->as_of_rate};
+}
+
+static const rung_replay_port *set_up_replays(rung__server *s) {
+    const rung_settings *set = &s->settings;
+    if (!set->data || set->as_of)
+        return NULL;
+    rung__replay_helpers_init(&s->replay_helpers, set, past_memory(set));
+    return &s->replay_helpers.port;
+}
+
 static rung_status set_up_http(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
     split_origins(s);
@@ -170,6 +207,8 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                            .connections_reserved = reserved_of(s->connections_max),
                            .per_address_max = per_address ? per_address : s->connections_max / 4,
                            .counts_loopback = per_address != 0,
+                           .proxies = &s->proxies,
+                           .needs_proxy_header = set->proxy_protocol,
                            .held_max = (size_t)set->buffers_max,
                            .write_timeout_ms = (uint32_t)set->write_timeout_ms};
     rung_api_config api = {.alloc = rung_alloc_heap(),
@@ -181,6 +220,9 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                            .live_frame_rate = (uint32_t)set->live_frames,
                            .live_viewers_max = (uint32_t)set->live_viewers,
                            .live_topics_max = (uint32_t)set->live_topics,
+                           .as_of = set_up_past(s),
+                           .replay = set_up_replays(s),
+                           .is_past_helper = set->as_of_parent != 0,
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
                            .ingest_stat = rung__server_ingest_stat,
@@ -199,8 +241,13 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                              .body_max_ms = (uint32_t)set->body_deadline_ms,
                              .in_flight_max = (uint32_t)set->in_flight_max,
                              .gzip_min = set->gzip ? 0 : UINT32_MAX,
+                             .proxies = &s->proxies,
+                             .forwarded_by = (rung_forwarded_by)set->proxy_header,
                              .cors_origins = s->origins[0] ? s->origins : NULL};
-    rung_status st = rung_net_create(&net, &s->net, err);
+    rung_status st = rung_proxies_parse(
+        rung_slice_str(set->trusted_proxies ? set->trusted_proxies : ""), &s->proxies, err);
+    if (st == RUNG_OK)
+        st = rung_net_create(&net, &s->net, err);
     if (st == RUNG_OK)
         st = rung_api_create(&api, &s->api, err);
     http.net = s->net;
@@ -256,7 +303,10 @@ static rung_status set_up_archive(rung__server *s, rung_err *err) {
     if (!set->data || is_off)
         return RUNG_OK;
     rung_attach_config config = {.alloc = rung_alloc_heap(), .say = rung__server_say, .ctx = s};
-    if (set->archive)
+    config.follower.keep_ms = (int64_t)set->archive_keep_ms;
+    if (set->archive && rung_postgres_url_is(set->archive))
+        config.url = set->archive;
+    else if (set->archive)
         config.path = set->archive + strlen("sqlite:");
     else
         config.folder = set->data;

@@ -120,6 +120,11 @@ static size_t cost_of(size_t size) {
 
 static void *meter_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
     rung_alloc_meter *m = ctx;
+    if (m->max && new_size > old_size &&
+        atomic_load_explicit(&m->used, memory_order_relaxed) + cost_of(new_size) -
+                cost_of(old_size) >
+            m->max)
+        return NULL;
     void *block = m->inner->resize(m->inner->ctx, ptr, old_size, new_size);
     if (!block && new_size)
         return NULL;
@@ -134,6 +139,7 @@ static void *meter_resize(void *ctx, void *ptr, size_t old_size, size_t new_size
 void rung_alloc_meter_init(rung_alloc_meter *m, const rung_alloc *inner) {
     m->port = (rung_alloc){meter_resize, m};
     m->inner = inner;
+    m->max = 0;
     atomic_init(&m->used, 0);
     atomic_init(&m->peak, 0);
 }

@@ -59,6 +59,7 @@ typedef struct rung_alloc_meter {
     rung_alloc port; /* pass this to the code to be measured */
     const rung_alloc *inner;
     _Atomic size_t used, peak;
+    size_t max; /* it hands out no more than this; 0, as after init: no limit */
 } rung_alloc_meter;
 void rung_alloc_meter_init(rung_alloc_meter *m, const rung_alloc *inner);
 

@@ -27,6 +27,15 @@ static inline rung_slice rung_slice_str(const char *text) {
     return (rung_slice){text, strlen(text)};
 }
 
+/* What is between `from` and `to`, without blanks and tabs at its ends. */
+static inline rung_slice rung_slice_trim(const char *from, const char *to) {
+    while (from < to && (*from == ' ' || *from == '\t'))
+        from++;
+    while (from < to && (to[-1] == ' ' || to[-1] == '\t'))
+        to--;
+    return rung_slice_of(from, (size_t)(to - from));
+}
+
 static inline bool rung_slice_eq(rung_slice a, rung_slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }

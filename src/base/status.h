@@ -60,6 +60,7 @@ typedef enum rung_status {
     X(RECOVERING, "the server does not serve yet")                                                 \
     X(LOG_UNAVAILABLE, "the log cannot be reached; the change was not accepted")                   \
     X(OUTCOME_UNKNOWN, "the log may have the change or not; repeat it with the same id")           \
+    X(OLDER_SERVERS, "servers of an older version share the log and could not read it")            \
     X(DIVERGED, "the state differs from that of the other servers")                                \
     X(NO_SNAPSHOT, "there is no snapshot yet")                                                     \
     X(RANGE, "the part asked for lies beyond the end")                                             \
@@ -68,7 +69,10 @@ typedef enum rung_status {
     X(NOT_IN_MEMORY, "the state does not hold this window; an archive may")                        \
     X(NOT_ARCHIVED, "the archive does not hold what was asked for")                                \
     X(ARCHIVE, "the archive failed")                                                               \
-    X(ARCHIVE_BEHIND, "the archive has not caught up in time")
+    X(ARCHIVE_BEHIND, "the archive has not caught up in time")                                     \
+    X(TOO_OLD, "the kept log does not reach back to that moment")                                  \
+    X(READ_ONLY, "this server shows a moment of the past")                                         \
+    X(BUILDING, "the state of that moment is still being built")
 
 typedef enum rung_reason {
 #define X(name, text) RUNG_REASON_##name,

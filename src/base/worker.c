@@ -5,6 +5,7 @@
 #include "base/worker.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -169,4 +170,9 @@ static void stop(rung_worker *worker) {
 const rung_threads *rung_threads_system(void) {
     static const rung_threads system = {start, wake, await, stop, NULL};
     return &system;
+}
+
+/* A nice thread finishes its time slice when another wakes: milliseconds. An idle one is preempted at once. */
+void rung_thread_set_idle(bool is_idle) {
+    sched_setscheduler(0, is_idle ? SCHED_IDLE : SCHED_OTHER, &(struct sched_param){0});
 }

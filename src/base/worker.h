@@ -52,6 +52,11 @@ struct rung_worker {
 /* Each worker is a thread with all signals blocked. Static storage. */
 const rung_threads *rung_threads_system(void);
 
+/* From here on the calling thread runs only when no other thread wants its processor, and is preempted at once when one
+ * does; or no longer so. For computing alone: an idle thread that holds a lock, or is inside the file system, keeps
+ * others waiting for as long as the processor is busy. */
+void rung_thread_set_idle(bool is_idle);
+
 /* Start a worker; its first step runs at once. RUNG_OK, RUNG_ENOMEM, or RUNG_EIO: no thread. Only the owner's thread
  * uses `alloc`. */
 RUNG_NODISCARD static inline rung_status

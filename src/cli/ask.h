@@ -25,6 +25,7 @@ typedef struct rung_ask_args {
     /* Of RUNG_READ_OPTIONS. */
     bool latest;
     uint64_t min_seq;
+    const char *as_of; /* of RUNG_PAST_OPTION */
 } rung_ask_args;
 
 #define RUNG_ASK_OPTIONS                                                                           \
@@ -43,6 +44,12 @@ typedef struct rung_ask_args {
         RUNG_OPTION_FLAG(rung_ask_args, latest, "--latest",                                        \
                          "wait for everything that any server has acknowledged")
 #define RUNG_READ_QUERY "min-seq,latest"
+
+/* Of a command whose answer can be that of the past, and whose path has RUNG_PAST_QUERY. */
+#define RUNG_PAST_OPTION                                                                           \
+    RUNG_OPTION_TEXT(rung_ask_args, as_of, "--as-of", "TIME|SEQ",                                  \
+                     "as it was then: 2026-11-15T14:00:00Z, or the number of a record")
+#define RUNG_PAST_QUERY RUNG_READ_QUERY ",as-of"
 
 /* The same for a command that asks for a ranking. Its options also include RUNG_VIEW_OPTIONS. */
 typedef struct rung_view_args {

@@ -101,6 +101,7 @@ typedef struct board_args {
 static const rung_option show_options[] = {
     RUNG_OPERAND(board_args, board, "BOARD", "the board"),
     RUNG_READ_OPTIONS,
+    RUNG_PAST_OPTION,
     RUNG_ASK_OPTIONS,
 };
 
@@ -122,7 +123,7 @@ static void print_members(rung_slice object, const void *args) {
     }
 }
 
-static const rung_question show = {"GET", "/v1/boards/{BOARD}?" RUNG_READ_QUERY,
+static const rung_question show = {"GET", "/v1/boards/{BOARD}?" RUNG_PAST_QUERY,
                                    .print = print_members};
 
 const rung_command rung_command_board_show = {
@@ -175,8 +176,8 @@ const rung_command rung_command_board_delete = {
 typedef struct create_args {
     rung_ask_args ask;
     const char *board, *file, *title, *type, *order, *update, *half_life, *tie, *rank, *windows,
-        *timezone, *day_starts, *scopes, *teams, *decimals;
-    uint64_t grace, keep;
+        *timezone, *day_starts, *keep, *scopes, *teams, *decimals;
+    uint64_t grace;
     bool change;
     rung_json_writer text; /* of the file */
 } create_args;
@@ -206,8 +207,8 @@ static const rung_option create_options[] = {
                      "when a day begins (default 00:00)"),
     RUNG_OPTION_NUMBER(create_args, grace, "--grace", "SECONDS",
                        "how long late scores still count"),
-    RUNG_OPTION_NUMBER(create_args, keep, "--keep", "N",
-                       "closed windows kept in memory (default 2)"),
+    RUNG_OPTION_TEXT(create_args, keep, "--keep", "N",
+                     "closed windows kept in memory (default 2); by kind: hour=48,day=30"),
     RUNG_OPTION_TEXT(create_args, scopes, "--scopes", "LIST",
                      "attributes with their own rankings: country,guild"),
     RUNG_OPTION_TEXT(create_args, teams, "--teams", "BY:COMBINE",
@@ -230,6 +231,39 @@ static void write_number(rung_json_writer *w, const char *name, uint64_t value) 
         return;
     rung_json_write_key(w, rung_slice_str(name));
     rung_json_write_uint(w, value);
+}
+
+/* A whole number as it is; other text as a string, which the server refuses with the name of the field. */
+static void write_digits(rung_json_writer *w, rung_slice text) {
+    bool is_number = text.len > 0 && text.len < 10 && (text.ptr[0] != '0' || text.len == 1);
+    for (size_t i = 0; i < text.len; i++)
+        is_number &= text.ptr[i] >= '0' && text.ptr[i] <= '9';
+    if (is_number)
+        rung_json_write_raw(w, text);
+    else
+        rung_json_write_string(w, text);
+}
+
+/* 30, or hour=48,day=30. */
+static void write_keep(rung_json_writer *w, const char *keep) {
+    if (!keep)
+        return;
+    RUNG_JSON_KEY(w, "keep");
+    if (!strchr(keep, '=')) {
+        write_digits(w, rung_slice_str(keep));
+        return;
+    }
+    rung_json_open_object(w);
+    for (;;) {
+        size_t len = strcspn(keep, ","), name = strcspn(keep, "=,");
+        size_t at = name < len ? name + 1 : len;
+        rung_json_write_key(w, rung_slice_of(keep, name));
+        write_digits(w, rung_slice_of(keep + at, len - at));
+        if (keep[len] == '\0')
+            break;
+        keep += len + 1;
+    }
+    rung_json_close_object(w);
 }
 
 static void write_list(rung_json_writer *w, const char *name, const char *list) {
@@ -289,7 +323,7 @@ static void write_definition(rung_json_writer *w, const void *args) {
     write_text(w, "timezone", a->timezone);
     write_text(w, "day_starts", a->day_starts);
     write_number(w, "grace", a->grace);
-    write_number(w, "keep", a->keep);
+    write_keep(w, a->keep);
     write_list(w, "scopes", a->scopes);
     write_teams(w, a->teams);
     rung_json_close_object(w);

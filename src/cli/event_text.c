@@ -22,7 +22,7 @@ static const char *kind_word(rung_event_kind kind, char word[KIND_WORD_MAX]) {
 
 bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
     char known[KIND_WORD_MAX];
-    for (int i = RUNG_EVENT_BOARD_DEFINED; i <= RUNG_EVENT_ACCESS_SET; i++)
+    for (int i = RUNG_EVENT_BOARD_DEFINED; i <= RUNG_EVENT_MATCH; i++)
         if (strcmp(word, kind_word((rung_event_kind)i, known)) == 0) {
             *kind_out = (rung_event_kind)i;
             return true;
@@ -36,7 +36,7 @@ bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
 #define AT(member) offsetof(rung_event, member)
 static const struct {
     size_t board, player, other;
-} subjects[RUNG_EVENT_ACCESS_SET + 1] = {
+} subjects[RUNG_EVENT_MATCH + 1] = {
     [RUNG_EVENT_BOARD_DEFINED] = {.board = AT(defined.board)},
     [RUNG_EVENT_BOARD_DELETED] = {.board = AT(deleted.board)},
     [RUNG_EVENT_SCORE] = {AT(score.board), AT(score.player), 0},
@@ -50,6 +50,10 @@ static const struct {
     [RUNG_EVENT_UNBANNED] = {.player = AT(ban.player)},
     [RUNG_EVENT_WINDOW_OPENED] = {.board = AT(window.board)},
     [RUNG_EVENT_WINDOW_CLOSED] = {.board = AT(window.board)},
+    [RUNG_EVENT_BOARD_FILLED] = {.board = AT(filled.board)},
+    [RUNG_EVENT_BOARD_SWAPPED] = {.board = AT(swapped.board)},
+    [RUNG_EVENT_SHADOW_DROPPED] = {.board = AT(dropped.board)},
+    [RUNG_EVENT_MATCH] = {.board = AT(match.board)},
 };
 
 static rung_slice slice_at(const rung_event *e, size_t offset) {
@@ -73,12 +77,23 @@ static bool keys_name(const rung_event *e, rung_slice player) {
     return false;
 }
 
+static bool match_names(const rung_match_event *m, rung_slice player) {
+    rung_match_cursor c = {.rest = m->packed};
+    rung_match_entry e;
+    while (rung_match_next(&c, &e))
+        if (rung_slice_eq(e.player, player))
+            return true;
+    return false;
+}
+
 bool rung_event_is_about(const rung_event *e, rung_slice player) {
     if (rung_slice_eq(slice_at(e, subjects[e->kind].player), player) ||
         rung_slice_eq(slice_at(e, subjects[e->kind].other), player))
         return true;
     if (e->kind == RUNG_EVENT_KEYS)
         return keys_name(e, player);
+    if (e->kind == RUNG_EVENT_MATCH)
+        return match_names(&e->match, player);
     rung_slice name,
         rest = e->kind == RUNG_EVENT_FRIENDS_REPLACED ? e->friends.packed : (rung_slice){0};
     while (rung_names_next(&rest, &name))
@@ -195,6 +210,10 @@ static void describe_score(const writer *w, const rung_score_event *s) {
     put_optional(w, "source", s->source);
     if (s->source.len)
         put_count(w, "offset", s->offset);
+    if (s->attested.has_duration)
+        put_count(w, "duration_ms", (uint64_t)s->attested.duration_ms);
+    put_optional(w, "seed", s->attested.seed);
+    put_optional(w, "replay", s->attested.replay);
 }
 
 static void put_windows(const writer *w, const rung_board_def *def) {
@@ -256,6 +275,28 @@ static void describe_friends(const writer *w, const rung_event *e) {
         print_text(w, name);
     }
     fputs(w->is_json ? "]" : "", w->out);
+}
+
+/* Players by side, each side with its place. */
+static void describe_match(const writer *w, const rung_match_event *m) {
+    rung_match_cursor c = {.rest = m->packed};
+    rung_match_entry e;
+    put_optional(w, "id", m->id);
+    if (m->has_at)
+        put_time(w, "at", m->at_ms);
+    put_optional(w, "source", m->source);
+    if (m->source.len)
+        put_count(w, "offset", m->offset);
+    fputs(w->is_json ? ",\"sides\":[" : "", w->out);
+    while (rung_match_next(&c, &e)) {
+        if (e.is_first && w->is_json)
+            fprintf(w->out, "%s{\"place\":%d,\"players\":[", e.side ? "]}," : "", (int)e.place);
+        else if (e.is_first)
+            fprintf(w->out, "  place %d:", (int)e.place);
+        fputs(!w->is_json ? " " : e.is_first ? "" : ",", w->out);
+        print_text(w, e.player);
+    }
+    fputs(w->is_json ? "]}]" : "", w->out);
 }
 
 /* Commands, each with its key and how many members or keys it names. */
@@ -328,6 +369,27 @@ static void describe(const writer *w, const rung_event *e) {
         break;
     case RUNG_EVENT_ACCESS_SET:
         put_count(w, "has_keys", e->access.has_keys);
+        break;
+    case RUNG_EVENT_KEY_CHANGED:
+        put_flag(w, "revoked", e->key.is_revoked);
+        put_optional(w, "id", e->key.id);
+        put_optional(w, "role", e->key.role);
+        put_optional(w, "boards", e->key.boards);
+        break;
+    case RUNG_EVENT_BOARD_FILLED:
+        put_count(w, "job", e->filled.job);
+        put_count(w, "part", e->filled.part);
+        put_count(w, "bytes", e->filled.packed.len);
+        break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        put_count(w, "job", e->swapped.job);
+        put_flag(w, "undo", e->swapped.is_undo);
+        break;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        put_count(w, "job", e->dropped.job);
+        break;
+    case RUNG_EVENT_MATCH:
+        describe_match(w, &e->match);
         break;
     case RUNG_EVENT_BOARD_DELETED:
     case RUNG_EVENT_ENTRY_REMOVED:

@@ -22,6 +22,7 @@ static const rung_option export_options[] = {
                      "write here instead of standard output"),
     RUNG_VIEW_OPTIONS,
     RUNG_READ_OPTIONS,
+    RUNG_PAST_OPTION,
     RUNG_ASK_OPTIONS,
 };
 
@@ -104,7 +105,7 @@ static int export_page(exporting *e, bool *more_out) {
     rung_reply reply;
     rung_slice entries, entry;
     uint64_t before = e->count;
-    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY "," RUNG_READ_QUERY, e->args,
+    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY "," RUNG_PAST_QUERY, e->args,
                   &path);
     rung_path_query_number(&path, "limit", PAGE);
     rung_path_query_number(&path, "offset", e->count);

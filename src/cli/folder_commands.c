@@ -3,12 +3,13 @@
 #include "cli/ask.h"
 #include "cli/folder.h"
 #include "journal/backup.h"
-#include "journal/snapshot_file.h"
+#include "journal/snapshot_list.h"
 
 #include <rung/rung.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef unsigned long long ull;
 
@@ -34,8 +35,7 @@ static const rung_option status_options[] = {
 
 typedef struct folder_status {
     rung_segment_log_stats log;
-    uint64_t snapshots[RUNG_SNAPSHOT_KEEP + 2];
-    size_t snapshot_count;
+    rung_snapshot_entries snapshots; /* oldest first */
     long user;
     bool has_state;
     rung_stats state;
@@ -74,14 +74,51 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
     if (st == RUNG_OK) {
         s->log = rung_segment_log_stat(log);
         s->user = rung_folder_user(args->folder);
-        st =
-            rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
+        st = rung_snapshot_list_read(&dir, rung_alloc_heap(), rung_segment_log_uuid(log),
+                                     &s->snapshots, err);
         if (st >= 0 && !args->quick)
             st = read_state(&dir, rung_segment_log_uuid(log), s, err);
         rung_ignore(rung_segment_log_close(log, NULL), "it was only read");
     }
     rung_dir_close(&dir);
     return st < 0 ? st : RUNG_OK;
+}
+
+/* The log time of the oldest snapshot from which the log can be replayed: what is after it can be rebuilt. */
+static bool reach_of(const folder_status *s, int64_t *time_ms_out) {
+    for (size_t i = 0; i < s->snapshots.count; i++) {
+        const rung_snapshot_entry *e = &s->snapshots.entries[i];
+        if (e->seq + 1 >= s->log.first_seq) {
+            *time_ms_out = e->time_ms;
+            return e->time_ms != 0;
+        }
+    }
+    return false;
+}
+
+static void print_snapshots(const folder_status *s) {
+    char text[160], a[RUNG_COUNT_TEXT_MAX];
+    size_t count = s->snapshots.count;
+    uint64_t bytes = 0;
+    int64_t reach_ms;
+    for (size_t i = 0; i < count; i++)
+        bytes += s->snapshots.entries[i].file_bytes;
+    if (count == 0) {
+        rung_terminal_line("snapshots", "none");
+        return;
+    }
+    snprintf(text, sizeof text, "%zu, %s; the newest at %llu", count, rung_size_text(bytes, a),
+             (ull)s->snapshots.entries[count - 1].seq);
+    rung_terminal_line("snapshots", text);
+    if (s->log.first_seq == 1)
+        rung_terminal_line("history", "from the first event on");
+    else if (reach_of(s, &reach_ms)) {
+        time_t seconds = (time_t)(reach_ms / 1000);
+        struct tm at;
+        gmtime_r(&seconds, &at);
+        strftime(text, sizeof text, "since %Y-%m-%d %H:%M:%S UTC", &at);
+        rung_terminal_line("history", text);
+    }
 }
 
 static void print_status_json(const folder_status *s) {
@@ -93,9 +130,12 @@ static void print_status_json(const folder_status *s) {
     else
         fputs("null", stdout);
     fputs(",\"snapshots\":[", stdout);
-    for (size_t i = 0; i < s->snapshot_count; i++)
-        printf("%s%llu", i ? "," : "", (ull)s->snapshots[i]);
+    for (size_t i = s->snapshots.count; i > 0; i--)
+        printf("%llu%s", (ull)s->snapshots.entries[i - 1].seq, i > 1 ? "," : "");
     putchar(']');
+    int64_t reach_ms;
+    if (reach_of(s, &reach_ms))
+        printf(",\"oldest_ms\":%lld", (long long)reach_ms);
     if (s->has_state)
         printf(",\"state\":{\"seq\":%llu,\"digest\":\"%016llx%016llx\",\"boards\":%llu,\"players\":"
                "%llu,"
@@ -131,10 +171,7 @@ static void print_status(const folder_status *s) {
              (ull)s->log.segment_count, s->log.segment_count == 1 ? "" : "s",
              rung_size_text(s->log.size_bytes, a), rung_count_text(s->log.first_seq, b));
     rung_terminal_line("log", text);
-    for (size_t i = 0; i < s->snapshot_count; i++)
-        rung_terminal_line(i ? "" : "snapshots", rung_count_text(s->snapshots[i], a));
-    if (s->snapshot_count == 0)
-        rung_terminal_line("snapshots", "none");
+    print_snapshots(s);
     snprintf(text, sizeof text, "by process %ld; all this was only read", s->user);
     rung_terminal_line("in use", s->user ? text : "no");
     if (s->has_state)
@@ -154,6 +191,7 @@ static int run_status(const rung_command *self, void *arguments) {
         print_status_json(&status);
     else
         print_status(&status);
+    rung_snapshot_list_deinit(&status.snapshots);
     return RUNG_EXIT_OK;
 }
 

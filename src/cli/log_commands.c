@@ -53,10 +53,12 @@ static void print_findings(const rung_buffer *f, const verify_args *args) {
 static void print_verify_json(const rung_verify_report *r, bool is_ok) {
     printf("],\"ok\":%s,\"segments\":%llu,\"records\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,"
            "\"size_bytes\":%llu,"
-           "\"torn_bytes\":%llu,\"snapshots\":%llu,\"newest_snapshot_seq\":%llu,\"damage\":%llu}\n",
+           "\"torn_bytes\":%llu,\"snapshots\":%llu,\"newest_snapshot_seq\":%llu,"
+           "\"oldest_snapshot_seq\":%llu,\"oldest_snapshot_ms\":%lld,\"damage\":%llu}\n",
            is_ok ? "true" : "false", (ull)r->segment_count, (ull)r->record_count, (ull)r->first_seq,
            (ull)r->last_seq, (ull)r->size_bytes, (ull)r->torn_bytes, (ull)r->snapshot_count,
-           (ull)r->newest_snapshot_seq, (ull)r->damage_count);
+           (ull)r->newest_snapshot_seq, (ull)r->oldest_snapshot_seq,
+           (long long)r->oldest_snapshot_ms, (ull)r->damage_count);
 }
 
 static void print_verify(const rung_verify_report *r, bool is_ok, const verify_args *args) {
@@ -70,6 +72,8 @@ static void print_verify(const rung_verify_report *r, bool is_ok, const verify_a
     if (r->snapshot_count)
         printf("; %llu snapshot%s, the newest of %llu", (ull)r->snapshot_count,
                r->snapshot_count == 1 ? "" : "s", (ull)r->newest_snapshot_seq);
+    if (r->oldest_snapshot_seq < r->newest_snapshot_seq && r->oldest_snapshot_seq)
+        printf(", the oldest of %llu", (ull)r->oldest_snapshot_seq);
     if (r->torn_bytes)
         printf("; %llu bytes of a torn tail, which the next start cuts", (ull)r->torn_bytes);
     putchar('\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung player show, set, ban, unban, friends. */
+/* rung player show, set, ban, unban, friends, history. */
 #include "cli/ask.h"
 
 #include <string.h>
@@ -167,6 +167,67 @@ const rung_command rung_command_player_unban = {
     .question = &unban,
 };
 
+/* ---- history ---- */
+
+typedef struct history_args {
+    rung_ask_args ask;
+    const char *player, *board, *from, *to, *rank;
+    uint64_t limit;
+} history_args;
+
+static const rung_option history_options[] = {
+    RUNG_OPERAND(history_args, player, "PLAYER", "the player"),
+    RUNG_OPTION_TEXT(history_args, board, "--board", "BOARD", "the board"),
+    RUNG_OPTION_TEXT(history_args, from, "--from", "TIME", "from this time on"),
+    RUNG_OPTION_TEXT(history_args, to, "--to", "TIME", "before this time"),
+    RUNG_OPTION_NUMBER(history_args, limit, "--limit", "N", "how many points (default 100)"),
+    RUNG_OPTION_TEXT(history_args, rank, "--rank", RUNG_ALTERNATIVES(RUNG_RANK_STYLES),
+                     "how equal scores are ranked"),
+    RUNG_PAST_OPTION,
+    RUNG_ASK_OPTIONS,
+};
+
+static void print_history(rung_slice answer, const void *args) {
+    static const rung_table_column columns[] = {{"at", false},  {"window", false}, {"taken", false},
+                                                {"rank", true}, {"of", true},      {"score", true}};
+    static rung_answer_items it; /* large; one thread */
+    rung_table *t = rung_table_begin(sizeof columns / sizeof columns[0], columns);
+    rung_slice all, point, raw;
+    char text[192];
+    (void)args;
+    if (rung_answer_find(answer, "points", &all))
+        for (rung_answer_begin(&it, all); rung_answer_next(&it, &point);) {
+            rung_slice window = {0};
+            rung_answer_member(point, "at", text, sizeof text);
+            rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", text);
+            rung_answer_find(point, "window", &window);
+            rung_answer_member(window, "id", text, sizeof text);
+            rung_table_word(t, RUNG_COLOR_PLAIN, rung_slice_str(text));
+            rung_answer_member(point, "taken", text, sizeof text);
+            rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
+            static const char *const amounts[] = {"rank", "total", "score"};
+            for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+                rung_answer_find(point, amounts[i], &raw);
+                rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                                rung_answer_amount(raw, text, sizeof text));
+            }
+        }
+    rung_table_print(t, stdout);
+}
+
+static const rung_question history = {
+    "GET", "/v1/players/{PLAYER}/history?board,from,to,limit,rank,as-of", .print = print_history};
+
+const rung_command rung_command_player_history = {
+    .name = "player history",
+    .summary = "show a player's rank over time",
+    .details = "At the ends of windows, and between them once a day. Needs an archive.\n"
+               "\n"
+               "  rung player history ada --board race --from 2026-11-01T00:00:00Z\n",
+    RUNG_OPTIONS(history_args, history_options),
+    .question = &history,
+};
+
 /* ---- friends ---- */
 
 typedef struct friends_args {
@@ -183,6 +244,7 @@ static const rung_option friends_options[] = {
     RUNG_OPTION_TEXT(friends_args, board, "--board", "BOARD", "rank them on this board"),
     RUNG_VIEW_OPTIONS,
     RUNG_READ_OPTIONS,
+    RUNG_PAST_OPTION,
     RUNG_ASK_OPTIONS,
 };
 
@@ -204,7 +266,7 @@ static void print_ranking(rung_slice answer, const void *args) {
 static const rung_question list = {"GET", "/v1/players/{PLAYER}/friends?" RUNG_READ_QUERY,
                                    .print = print_friends};
 static const rung_question ranked = {
-    "GET", "/v1/boards/{--board}/friends/{PLAYER}?" RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    "GET", "/v1/boards/{--board}/friends/{PLAYER}?" RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
     .print = print_ranking};
 static const rung_question add = {"PUT", "/v1/players/{PLAYER}/friends/{--add}?follow",
                                   .print = rung_change_print};

@@ -18,6 +18,7 @@ static const rung_option top_options[] = {
     RUNG_OPTION_NUMBER(top_args, offset, "--offset", "N", "skip this many first"),
     RUNG_VIEW_OPTIONS,
     RUNG_READ_OPTIONS,
+    RUNG_PAST_OPTION,
     RUNG_ASK_OPTIONS,
 };
 
@@ -27,7 +28,7 @@ static void print_ranking(rung_slice answer, const void *args) {
 }
 
 static const rung_question top = {
-    "GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    "GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
     .print = print_ranking};
 
 const rung_command rung_command_top = {
@@ -53,11 +54,12 @@ static const rung_option rank_options[] = {
                        "neighbours above and below (default 2)"),
     RUNG_VIEW_OPTIONS,
     RUNG_READ_OPTIONS,
+    RUNG_PAST_OPTION,
     RUNG_ASK_OPTIONS,
 };
 
 static const rung_question rank = {
-    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY "," RUNG_READ_QUERY,
+    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
     .print = print_ranking};
 
 const rung_command rung_command_rank = {
@@ -68,6 +70,70 @@ const rung_command rung_command_rank = {
                "  rung rank race ada --around 5 --window week\n",
     RUNG_OPTIONS(rank_args, rank_options),
     .question = &rank,
+};
+
+/* ---- movers ---- */
+
+typedef struct movers_args {
+    rung_view_args view;
+    const char *board, *since;
+    uint64_t limit;
+} movers_args;
+
+static const rung_option movers_options[] = {
+    RUNG_OPERAND(movers_args, board, "BOARD", "the board"),
+    RUNG_OPTION_TEXT(movers_args, since, "--since", "TIME",
+                     "how long before: 1h, 1d, 1w, 90m (default 1d)"),
+    RUNG_OPTION_NUMBER(movers_args, limit, "--limit", "N", "how many of each list (default 10)"),
+    RUNG_OPTION_TEXT(rung_view_args, window, "--window", "WINDOW",
+                     "all, hour, day, week, month, year or a season"),
+    RUNG_OPTION_TEXT(rung_view_args, scope, "--scope", "NAME:VALUE",
+                     "only some players: country:FI"),
+    RUNG_PAST_OPTION,
+    RUNG_ASK_OPTIONS,
+};
+
+static void add_movers(rung_table *t, rung_slice answer, const char *list) {
+    static rung_answer_items it; /* large; one thread */
+    rung_slice all, mover, raw;
+    char text[96], player[300];
+    if (!rung_answer_find(answer, list, &all))
+        return;
+    for (rung_answer_begin(&it, all); rung_answer_next(&it, &mover);) {
+        rung_slice entry = {0};
+        rung_answer_find(mover, "change", &raw);
+        rung_table_cell(t, RUNG_COLOR_ACCENT, "%s%s", raw.ptr[0] == '-' ? "" : "+",
+                        rung_answer_amount(raw, text, sizeof text));
+        rung_answer_find(mover, "entry", &entry);
+        rung_answer_member(entry, "player", player, sizeof player);
+        rung_table_word(t, RUNG_COLOR_PLAIN, rung_slice_str(player));
+        rung_answer_find(mover, "rank_before", &raw);
+        rung_table_cell(t, RUNG_COLOR_DIM, "%s", rung_answer_amount(raw, text, sizeof text));
+        rung_answer_find(entry, "rank", &raw);
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_answer_amount(raw, text, sizeof text));
+    }
+}
+
+static void print_movers(rung_slice answer, const void *args) {
+    static const rung_table_column columns[] = {
+        {"change", true}, {"player", false}, {"before", true}, {"rank", true}};
+    rung_table *t = rung_table_begin(sizeof columns / sizeof columns[0], columns);
+    (void)args;
+    rung_ranking_print_title(answer);
+    add_movers(t, answer, "risers");
+    add_movers(t, answer, "fallers");
+    rung_table_print(t, stdout);
+}
+
+static const rung_question movers = {
+    "GET", "/v1/boards/{BOARD}/movers?since=1d,limit=10,window,scope,as-of", .print = print_movers};
+
+const rung_command rung_command_movers = {
+    .name = "movers",
+    .summary = "show who rose and who fell most",
+    .details = "  rung movers race --since 1w --limit 20 --window month\n",
+    RUNG_OPTIONS(movers_args, movers_options),
+    .question = &movers,
 };
 
 /* ---- submit ---- */

@@ -49,7 +49,7 @@ void rung_print_json(FILE *out, rung_slice text);
 
 /* ---- tables ---- */
 
-enum { RUNG_TABLE_COLUMNS_MAX = 10 };
+enum { RUNG_TABLE_COLUMNS_MAX = 24 };
 
 typedef struct rung_table_column {
     const char *title;

@@ -4,12 +4,11 @@
 #include "codec/board_json.h"
 
 #include "base/ascii.h"
+#include "codec/rating_json.h"
 #include "model/calendar.h"
 #include "model/text.h"
 
 /* ---- tables ---- */
-
-static const char *const UPDATES_LATER[] = {"elo", "glicko2", "openskill", NULL};
 
 /* The score has no name: it uses the table without its last field. */
 enum { COLUMN_TYPE, COLUMN_ORDER, COLUMN_DECIMALS, COLUMN_NAME, COLUMN_FIELDS };
@@ -100,6 +99,52 @@ static const rung_schema limit_schema = {.name = "Limits",
                                          .fields = limit_fields,
                                          .count = LIMIT_FIELDS};
 
+enum { RULE_RULE, RULE_VALUE, RULE_PER, RULE_ACTION, RULE_FIELDS };
+static const rung_field rule_fields[RULE_FIELDS] = {
+    [RULE_RULE] = {RUNG_NAMED("rule"), .types = RUNG_FIELD_STRING, .required = true,
+                   .format = "enum|min|max|max_step|max_rate|submissions|z_score|z_player|"
+                             "first_min|first_max",
+                   .doc = "What is compared: see \"Rules\" in docs/boards.md.",
+                   .example = "\"max_rate\""},
+    [RULE_VALUE] = {RUNG_NAMED("value"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING,
+                    .format = "number", .required = true,
+                    .doc = "The limit: a score, a number of points or submissions, or of "
+                           "deviations.",
+                    .example = "500"},
+    [RULE_PER] = {RUNG_NAMED("per"), .types = RUNG_FIELD_NUMBER, .format = "positive",
+                  .doc = "Seconds, 1 to 31622400: the time in which `max_rate` allows `value` "
+                         "points, or `submissions` so many of them.",
+                  .example = "60"},
+    [RULE_ACTION] = {RUNG_NAMED("action"), .types = RUNG_FIELD_STRING, .values = rung_action_words,
+                     .fallback = "\"refuse\"",
+                     .doc = "`refuse`: it changes nothing; `flag`: it counts, and the answer says "
+                            "which rules it broke."},
+};
+static const rung_schema rule_schema = {
+    .name = "Rule",
+    .doc = "A plausibility rule, judged when a submission is applied.",
+    .fields = rule_fields,
+    .count = RULE_FIELDS};
+
+/* By kind of window. The window all never closes; its place has the kinds that are not named. */
+enum { KEEP_OTHER = RUNG_WINDOW_ALL, KEEP_FIELDS = RUNG_WINDOW_SEASON + 1 };
+#define KEEP_FIELD(kind, number, text)                                                             \
+    [kind] = {.name = (number) ? (text) : "other",                                                 \
+              .name_len = (number) ? sizeof(text) - 1 : sizeof "other" - 1,                        \
+              .types = RUNG_FIELD_INTEGER,                                                         \
+              .has_range = true,                                                                   \
+              .min = 0,                                                                            \
+              .max = RUNG_KEEP_MAX,                                                                \
+              .fallback = (number) ? NULL : "2",                                                   \
+              .doc = (number) ? "Closed windows of this kind kept in memory; left out: as other."  \
+                              : "Closed windows of each kind that is not named."},
+static const rung_field keep_fields[KEEP_FIELDS] = {RUNG_WINDOW_KINDS(KEEP_FIELD)};
+static const rung_schema keep_schema = {.name = "Keep",
+                                        .doc = "Closed windows kept in memory, by kind; all "
+                                               "seasons together are one kind.",
+                                        .fields = keep_fields,
+                                        .count = KEEP_FIELDS};
+
 enum {
     BOARD_ID,
     BOARD_TITLE,
@@ -107,6 +152,7 @@ enum {
     BOARD_COLUMNS,
     BOARD_UPDATE,
     BOARD_HALF_LIFE,
+    BOARD_RATING,
     BOARD_TIE,
     BOARD_RANK,
     BOARD_WINDOWS,
@@ -117,6 +163,7 @@ enum {
     BOARD_SCOPES,
     BOARD_TEAMS,
     BOARD_LIMITS,
+    BOARD_RULES,
     BOARD_WRITERS,
     BOARD_REVIEW,
     BOARD_EXPIRES,
@@ -145,12 +192,20 @@ static const rung_field board_fields[BOARD_FIELDS] = {
                       .format = "enum" RUNG_UPDATES(RUNG_OR), .fallback = "\"best\"",
                       .doc = "What a submission does to the score that stands. `decay` needs a "
                              "real score, order `desc`, no columns, "
-                             "and `half_life`. It cannot change later."},
+                             "and `half_life`. `elo`, `glicko2` and `openskill` make a rating "
+                             "board, which takes matches instead of scores: an integer or decimal "
+                             "score, order `desc`, no columns, no limits. It cannot change "
+                             "later."},
     [BOARD_HALF_LIFE] = {RUNG_NAMED("half_life"), .types = RUNG_FIELD_NUMBER, .format = "half_life",
                          .doc = "Seconds after which a submission counts half, 60 to 3153600000 "
                                 "(36500 days): of `decay` and of that "
                                 "alone.",
                          .example = "86400"},
+    [BOARD_RATING] = {RUNG_NAMED("rating"), .types = RUNG_FIELD_OBJECT,
+                      .nested = &rung_rating_schema,
+                      .doc = "The parameters of a rating board; a change counts from the next "
+                             "match on.",
+                      .example = "{\"k\":20}"},
     [BOARD_TIE] =
         {RUNG_NAMED("tie"), .types = RUNG_FIELD_STRING, .values = rung_tie_words,
          .fallback = "\"first\"",
@@ -183,10 +238,12 @@ static const rung_field board_fields[BOARD_FIELDS] = {
         {RUNG_NAMED("grace"), .types = RUNG_FIELD_NUMBER, .format = "grace", .fallback = "0",
          .doc =
              "Seconds after a window's end in which a late submission (by its `at`) still counts."},
-    [BOARD_KEEP] = {RUNG_NAMED("keep"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0,
-                    .max = RUNG_KEEP_MAX, .fallback = "2",
+    [BOARD_KEEP] = {RUNG_NAMED("keep"), .types = RUNG_FIELD_INTEGER | RUNG_FIELD_OBJECT,
+                    .nested = &keep_schema, .has_range = true, .min = 0, .max = RUNG_KEEP_MAX,
+                    .fallback = "2",
                     .doc = "Closed windows of each kind kept in memory; older ones are answered "
-                           "from the archive."},
+                           "from the archive. An object has a number for each kind that it names.",
+                    .example = "{\"hour\":48,\"day\":30}"},
     [BOARD_SCOPES] = {RUNG_NAMED("scopes"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,
                       .items_max = RUNG_SCOPES_MAX, .item_len_max = RUNG_ATTRIBUTE_NAME_MAX,
                       .format = "pattern:^[A-Za-z0-9_.-]{1,64}$", .fallback = "[]",
@@ -197,6 +254,13 @@ static const rung_field board_fields[BOARD_FIELDS] = {
                      .doc = "A ranking of teams; null or left out: none."},
     [BOARD_LIMITS] = {RUNG_NAMED("limits"), .types = RUNG_FIELD_OBJECT, .nested = &limit_schema,
                       .doc = "What a submission must keep to."},
+    [BOARD_RULES] = {RUNG_NAMED("rules"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
+                     .nested = &rule_schema, .items_max = RUNG_BOARD_RULES_MAX, .fallback = "[]",
+                     .doc = "Plausibility rules, in the order in which they are judged, after the "
+                            "limits. A board that counts has only `submissions`, a rating board "
+                            "none.",
+                     .example = "[{\"rule\":\"max_rate\",\"value\":500,\"per\":60,"
+                                "\"action\":\"flag\"}]"},
     [BOARD_WRITERS] =
         {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = rung_writers_words,
          .fallback = "\"server\"",
@@ -269,15 +333,13 @@ static rung_status read_further_column(rung_json *r, rung_board_def *def) {
 }
 
 static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_err *err) {
-    int later = rung_word_find(UPDATES_LATER, slot->text);
-    if (later >= 0)
-        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update", "%s is not supported yet",
-                               UPDATES_LATER[later]);
     int choice = rung_word_find(rung_update_words, slot->text);
     if (choice < 0)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
-                               "expected one of best, last, sum, count, decay");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "expected one of %s",
+                               RUNG_ALTERNATIVES(RUNG_UPDATES));
     def->update = (rung_update)choice;
+    if (rung_update_is_rating(def->update))
+        rung_rating_params_init(&def->rating, rung_update_system(def->update));
     return RUNG_OK;
 }
 
@@ -433,6 +495,62 @@ static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_d
     return RUNG_OK;
 }
 
+static rung_status read_rule_value(rung_json *r, rung_slice text, const rung_board_def *def,
+                                   rung_board_rule *rule) {
+    rung_err why;
+    rung_measure measure = rung_rule_measure(rule->rule);
+    rung_status st;
+    if (measure == RUNG_MEASURE_SCORE)
+        st = rung_score_parse(&def->key.columns[0], text, &rule->value, &why);
+    else if (measure == RUNG_MEASURE_INTEGER)
+        st = rung_text_parse_fixed(text, 0, &rule->value.i, &why);
+    else
+        st = rung_text_parse_real(text, &rule->value.d, &why);
+    return st < 0 ? rung_json_refuse(r, st, why.message) : RUNG_OK;
+}
+
+static rung_status read_rule(rung_json *r, rung_board_def *def) {
+    rung_slot slots[RULE_FIELDS];
+    rung_status st = rung_schema_read(&rule_schema, r, slots);
+    if (st < 0)
+        return st;
+    if (def->rule_count == RUNG_BOARD_RULES_MAX)
+        return rung_json_refuse(r, RUNG_ELIMIT, "too many rules; 16 are allowed");
+    rung_board_rule *rule = &def->rules[def->rule_count++];
+    int word = rung_word_find(rung_rule_words, slots[RULE_RULE].text);
+    if (word < 0 || rung_rule_measure((rung_rule)word) == RUNG_MEASURE_NONE)
+        return rung_json_refuse(r, RUNG_EINVAL, "no rule has this name");
+    *rule = (rung_board_rule){.rule = (rung_rule)word};
+    if (slots[RULE_ACTION].present)
+        rule->action = (rung_action)slots[RULE_ACTION].choice;
+    if (slots[RULE_PER].present &&
+        rung_text_parse_fixed(slots[RULE_PER].text, 3, &rule->per_ms, NULL) < 0)
+        return rung_json_refuse(r, RUNG_EINVAL, "per: expected seconds with at most 3 decimals");
+    return read_rule_value(r, slots[RULE_VALUE].text, def, rule);
+}
+
+static rung_status read_keep(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                             rung_err *err) {
+    rung_slot slots[KEEP_FIELDS];
+    if (slot->kind != RUNG_JSON_OBJECT) {
+        def->keep = (uint32_t)slot->integer;
+        return RUNG_OK;
+    }
+    rung_status st =
+        rung_schema_read_at(&keep_schema, r, slot->text, "keep", slot->offset, slots, err);
+    if (st < 0)
+        return st;
+    if (slots[KEEP_OTHER].present)
+        def->keep = (uint32_t)slots[KEEP_OTHER].integer;
+    for (uint32_t kind = RUNG_WINDOW_HOUR; kind <= RUNG_WINDOW_SEASON; kind++) {
+        if (!slots[kind].present)
+            continue;
+        def->keep_kinds |= RUNG_WINDOWS_BIT(kind);
+        def->keep_of[kind] = (uint32_t)slots[kind].integer;
+    }
+    return RUNG_OK;
+}
+
 /* Fields that need no further checks. */
 static void read_plain(const rung_slot *slots, rung_board_def *def) {
     if (slots[BOARD_TITLE].present)
@@ -443,8 +561,6 @@ static void read_plain(const rung_slot *slots, rung_board_def *def) {
         def->rank = (rung_rank_style)slots[BOARD_RANK].choice;
     if (slots[BOARD_TIMEZONE].present)
         def->zone_name = slots[BOARD_TIMEZONE].text;
-    if (slots[BOARD_KEEP].present)
-        def->keep = (uint32_t)slots[BOARD_KEEP].integer;
     if (slots[BOARD_WRITERS].present)
         def->writers = (rung_writers)slots[BOARD_WRITERS].choice;
 }
@@ -453,7 +569,9 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
                               rung_err *err) {
     rung_status st = RUNG_OK;
     read_plain(slots, def);
-    if (slots[BOARD_SCORE].present)
+    if (slots[BOARD_KEEP].present)
+        st = read_keep(r, &slots[BOARD_KEEP], def, err);
+    if (st >= 0 && slots[BOARD_SCORE].present)
         st = read_score(r, &slots[BOARD_SCORE], def, err);
     if (st >= 0 && slots[BOARD_COLUMNS].present)
         st = read_items(r, &slots[BOARD_COLUMNS], "columns", read_further_column, def, err);
@@ -461,6 +579,10 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
         st = read_update(&slots[BOARD_UPDATE], def, err);
     if (st >= 0 && slots[BOARD_HALF_LIFE].present)
         st = read_seconds(&slots[BOARD_HALF_LIFE], "half_life", &def->half_life_ms, err);
+    if (st >= 0 && slots[BOARD_RATING].present)
+        st = rung_update_is_rating(def->update)
+                 ? rung_rating_json_read(r, &slots[BOARD_RATING], &def->rating, err)
+                 : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rating", "only a rating board has it");
     if (st >= 0 && slots[BOARD_WINDOWS].present)
         st = read_windows(r, &slots[BOARD_WINDOWS], def, err);
     if (st >= 0 && slots[BOARD_DAY_STARTS].present)
@@ -473,6 +595,8 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
         st = read_teams(r, &slots[BOARD_TEAMS], def, err);
     if (st >= 0 && slots[BOARD_LIMITS].present)
         st = read_limits(r, &slots[BOARD_LIMITS], def, err);
+    if (st >= 0 && slots[BOARD_RULES].present)
+        st = read_items(r, &slots[BOARD_RULES], "rules", read_rule, def, err);
     return st;
 }
 
@@ -550,6 +674,23 @@ static void write_windows(rung_json_writer *w, const rung_board_def *def) {
     rung_json_close_array(w);
 }
 
+static void write_keep(rung_json_writer *w, const rung_board_def *def) {
+    RUNG_JSON_KEY(w, "keep");
+    if (!def->keep_kinds) {
+        rung_json_write_uint(w, def->keep);
+        return;
+    }
+    rung_json_open_object(w);
+    for (uint32_t kind = RUNG_WINDOW_HOUR; kind <= RUNG_WINDOW_SEASON; kind++)
+        if (def->keep_kinds >> kind & 1) {
+            rung_json_write_key(w, rung_slice_str(rung_window_words[kind]));
+            rung_json_write_uint(w, def->keep_of[kind]);
+        }
+    if (def->keep != RUNG_KEEP_DEFAULT)
+        RUNG_JSON_MEMBER(w, "other", uint, def->keep);
+    rung_json_close_object(w);
+}
+
 static void write_clock(rung_json_writer *w, const rung_board_def *def) {
     int m = def->day_starts_min;
     const char text[5] = {(char)('0' + m / 600), (char)('0' + m / 60 % 10), ':',
@@ -558,7 +699,7 @@ static void write_clock(rung_json_writer *w, const rung_board_def *def) {
                      def->zone_name.len ? def->zone_name : RUNG_SLICE("UTC"));
     RUNG_JSON_MEMBER(w, "day_starts", string, rung_slice_of(text, sizeof text));
     RUNG_JSON_MEMBER(w, "grace", fixed, def->grace_ms, 3);
-    RUNG_JSON_MEMBER(w, "keep", uint, def->keep);
+    write_keep(w, def);
 }
 
 static void write_teams(rung_json_writer *w, const rung_board_def *def) {
@@ -595,6 +736,32 @@ static void write_limits(rung_json_writer *w, const rung_board_def *def) {
     rung_json_close_object(w);
 }
 
+void rung_measure_json_write(rung_json_writer *w, const rung_column *score, rung_measure measure,
+                             rung_value value) {
+    if (measure == RUNG_MEASURE_SCORE)
+        rung_score_json_write(w, score, value);
+    else if (measure == RUNG_MEASURE_INTEGER)
+        rung_json_write_int(w, value.i);
+    else
+        rung_json_write_real(w, value.d);
+}
+
+static void write_rules(rung_json_writer *w, const rung_board_def *def) {
+    RUNG_JSON_OPEN(w, "rules", array);
+    for (uint32_t i = 0; i < def->rule_count; i++) {
+        const rung_board_rule *r = &def->rules[i];
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "rule", word, rung_rule_words[r->rule]);
+        RUNG_JSON_KEY(w, "value");
+        rung_measure_json_write(w, &def->key.columns[0], rung_rule_measure(r->rule), r->value);
+        if (rung_rule_has_per(r->rule))
+            RUNG_JSON_MEMBER(w, "per", fixed, r->per_ms, 3);
+        RUNG_JSON_MEMBER(w, "action", word, rung_action_words[r->action]);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
 void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_def *def) {
     RUNG_JSON_MEMBER(w, "id", string, id);
     RUNG_JSON_MEMBER(w, "title", string, def->title.len ? def->title : id);
@@ -602,6 +769,10 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     RUNG_JSON_MEMBER(w, "update", word, rung_update_words[def->update]);
     if (def->update == RUNG_UPDATE_DECAY)
         RUNG_JSON_MEMBER(w, "half_life", fixed, def->half_life_ms, 3);
+    if (rung_update_is_rating(def->update)) {
+        RUNG_JSON_KEY(w, "rating");
+        rung_rating_json_write(w, &def->rating);
+    }
     RUNG_JSON_MEMBER(w, "tie", word, rung_tie_words[def->key.tie]);
     RUNG_JSON_MEMBER(w, "rank", word, rung_rank_words[def->rank]);
     write_windows(w, def);
@@ -612,6 +783,7 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     rung_json_close_array(w);
     write_teams(w, def);
     write_limits(w, def);
+    write_rules(w, def);
     RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
 }
 

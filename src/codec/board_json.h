@@ -29,6 +29,9 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
 
 /* Write a score of this column: an exact number; "inf" and "-inf" as strings. */
 void rung_score_json_write(rung_json_writer *w, const rung_column *column, rung_value value);
+/* What a rule measures, or its limit. */
+void rung_measure_json_write(rung_json_writer *w, const rung_column *score, rung_measure measure,
+                             rung_value value);
 /* score and, where there are more, columns: as members of an open object. */
 void rung_values_json_write(rung_json_writer *w, const rung_board_def *def,
                             const rung_value *values, uint32_t count);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A board's definition as bytes, version 1, in the terms of base/bytes.h (an example is in docs/formats/events.md):
  *
- *   byte      1, the version
+ *   byte      1, the version, 2 of a rating board; bit 7: keep differs by the kind of window; bit 6: there are rules
  *   text      title
  *   byte      columns, 1 to 3: the score and what comes after it
  *   per column:
  *     byte    bits 0-1 type, bit 2 order, bits 4-7 decimals
  *     text    its name; not for the score
  *   byte      tie
- *   byte      update; after decay (4) follows a number, the half life in milliseconds
+ *   byte      update; after decay (4) follows a number, the half life in milliseconds; after elo (5), glicko2 (6) and
+ *             openskill (7) follow the parameters: real initial, real deviation, real volatility, real conservative,
+ *             real draw, number min_games, byte pairs_count_fully (0 or 1), then
+ *               elo: real k, scale, floor, difference_max, byte normal, number provisional_games, real provisional_k,
+ *                 provisional_effect, number of rules; per rule: number games_under, real from, under, k
+ *               glicko2: real tau, deviation_min, deviation_max, number period in milliseconds
+ *               openskill: byte model, real beta, kappa, tau, byte limit_sigma, number window, byte window_mean
  *   byte      rank
  *   byte      windows
  *   number    seasons; per season: text name, signed start, number of milliseconds to its end
@@ -16,12 +22,15 @@
  *   text      zone rules, packed
  *   number    the minute at which days start
  *   number    grace in milliseconds
- *   number    keep
+ *   number    keep; with bit 7 of the version follow: byte kinds (not 0), and per kind a number
  *   number    scopes; per scope: text
  *   byte      1 with teams, else 0; with teams follow: text by, byte combine, and after top (2) a number, how many
  *   byte      limits, one bit each; then those that are there, in the order of their bits:
  *               min, max, max_step as a value of the score: signed, or real; number rate; real z_score
  *   byte      writers
+ *   with bit 6 of the version: number of rules (not 0); per rule byte rule, byte action; min, max, max_step, first_min
+ *             and first_max as a value of the score, submissions as a number, the others as a real; of max_rate and
+ *             submissions then a number of milliseconds
  *
  * Valid = each value in its only encoding, nothing after it, and the definition passes rung_board_def_check().
  *
@@ -37,7 +46,10 @@
 #include "model/coder.h"
 #include "model/utf8.h"
 
-#define DEF_VERSION 1
+#define DEF_VERSION    1
+#define RATING_VERSION 2 /* of rating boards: older programs must not take one for another */
+#define RULES_FLAG     0x40
+#define KEEP_FLAG      0x80 /* of the version, so that older programs refuse what they would get wrong */
 
 uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name,
                                 rung_slice *season_out) {
@@ -69,7 +81,7 @@ rung_board_def rung_board_def_default(void) {
         .key = {.column_count = 1},
         .rank = RUNG_RANK_SPARSE,
         .windows = RUNG_WINDOWS_ALL,
-        .keep = 2,
+        .keep = RUNG_KEEP_DEFAULT,
     };
 }
 
@@ -149,18 +161,33 @@ static rung_status check_columns(const rung_board_def *def, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_rating(const rung_board_def *def, rung_err *err) {
+    const rung_column *score = &def->key.columns[0];
+    if (score->type == RUNG_SCORE_REAL || score->order != RUNG_ORDER_DESC ||
+        def->key.column_count != 1)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
+                               "ratings need an integer or decimal score, desc, no columns");
+    if (def->limits || def->rule_count)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "a rating board has none",
+                               def->limits ? "limits" : "rules");
+    if (def->rating.system != rung_update_system(def->update))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rating", "parameters of another system");
+    return rung_rating_params_check(&def->rating, err);
+}
+
 static rung_status check_update(const rung_board_def *def, rung_err *err) {
     const rung_column *score = &def->key.columns[0];
     bool is_alone = def->key.column_count == 1;
-    if (def->update > RUNG_UPDATE_DECAY)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "best, last, sum, count or decay");
+    if (def->update > RUNG_UPDATE_OPENSKILL)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "expected one of %s",
+                               RUNG_ALTERNATIVES(RUNG_UPDATES));
     if (def->update == RUNG_UPDATE_COUNT && (score->type != RUNG_SCORE_INTEGER || !is_alone))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
                                "count needs an integer score and no columns");
+    if (def->update != RUNG_UPDATE_DECAY && def->half_life_ms != 0)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "half_life", "only the update decay has one");
     if (def->update != RUNG_UPDATE_DECAY)
-        return def->half_life_ms == 0 ? RUNG_OK
-                                      : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "half_life",
-                                                        "only the update decay has one");
+        return rung_update_is_rating(def->update) ? check_rating(def, err) : RUNG_OK;
     if (score->type != RUNG_SCORE_REAL || score->order != RUNG_ORDER_DESC || !is_alone)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
                                "decay needs a real score, desc, no columns");
@@ -210,6 +237,18 @@ static rung_status check_windows(const rung_board_def *def, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_keep(const rung_board_def *def, rung_err *err) {
+    if (def->keep > RUNG_KEEP_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "0 to %d", RUNG_KEEP_MAX);
+    if (def->keep_kinds & ~RUNG_KEEP_KINDS_MASK)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "not a kind of window that closes");
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        if (def->keep_of[kind] > (def->keep_kinds >> kind & 1 ? RUNG_KEEP_MAX : 0))
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "%s: 0 to %d", rung_window_words[kind],
+                                   RUNG_KEEP_MAX);
+    return RUNG_OK;
+}
+
 static rung_status check_clock(const rung_board_def *def, rung_err *err) {
     bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
     if (!is_utc && !is_zone_name(def->zone_name))
@@ -229,9 +268,7 @@ static rung_status check_clock(const rung_board_def *def, rung_err *err) {
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "day_starts", "00:00 to 23:59");
     if (def->grace_ms < 0 || def->grace_ms > RUNG_GRACE_MAX_MS)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "grace", "0 to 366 days");
-    if (def->keep > RUNG_KEEP_MAX)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "0 to %d", RUNG_KEEP_MAX);
-    return RUNG_OK;
+    return check_keep(def, err);
 }
 
 static rung_status check_scopes(const rung_board_def *def, rung_err *err) {
@@ -292,10 +329,68 @@ static rung_status check_limits(const rung_board_def *def, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_rule_value(const rung_board_def *def, uint32_t i, rung_err *err) {
+    static const rung_value ZERO; /* as an integer and as a real */
+    const rung_board_rule *r = &def->rules[i];
+    rung_score_type type = def->key.columns[0].type;
+    rung_measure measure = rung_rule_measure(r->rule);
+    if (measure == RUNG_MEASURE_INTEGER && (r->value.i < 1 || r->value.i > UINT32_MAX))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].value", "1 to %u", i, UINT32_MAX);
+    if (measure == RUNG_MEASURE_REAL && !(r->value.d > 0 && __builtin_isfinite(r->value.d)))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].value", "above 0 and finite", i);
+    if (measure == RUNG_MEASURE_SCORE && !is_at_most(type, r->value, r->value))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].value", "a number", i);
+    if (r->rule == RUNG_RULE_STEP && !is_at_most(type, ZERO, r->value))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].value", "0 or more", i);
+    return RUNG_OK;
+}
+
+static rung_status check_rule(const rung_board_def *def, uint32_t i, rung_err *err) {
+    const rung_board_rule *r = &def->rules[i];
+    if (rung_rule_measure(r->rule) == RUNG_MEASURE_NONE)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule", "not a rule of a board", i);
+    if (r->action > RUNG_ACTION_FLAG)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].action", "expected one of %s", i,
+                               RUNG_ALTERNATIVES(RUNG_ACTIONS));
+    if (rung_rule_has_per(r->rule)
+            ? r->per_ms < RUNG_RULE_PER_MIN_MS || r->per_ms > RUNG_RULE_PER_MAX_MS
+            : r->per_ms != 0)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].per", "%s", i,
+                               rung_rule_has_per(r->rule)
+                                   ? "1 second to 366 days"
+                                   : "only max_rate and submissions have it");
+    if (def->update == RUNG_UPDATE_COUNT && r->rule != RUNG_RULE_SUBMISSIONS)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule",
+                               "a board that counts has only submissions", i);
+    if (r->rule == RUNG_RULE_MAX_RATE && def->key.columns[0].order == RUNG_ORDER_ASC)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule", "max_rate needs order desc", i);
+    for (uint32_t k = 0; k < i; k++)
+        if (r->rule == RUNG_RULE_SUBMISSIONS && def->rules[k].rule == r->rule &&
+            def->rules[k].per_ms != r->per_ms)
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].per", "as that of rules[%u]", i, k);
+    return check_rule_value(def, i, err);
+}
+
+static rung_status check_rules(const rung_board_def *def, rung_err *err) {
+    if (def->rule_count > RUNG_BOARD_RULES_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules", "at most %d", RUNG_BOARD_RULES_MAX);
+    rung_status st = RUNG_OK;
+    for (uint32_t i = 0; i < def->rule_count && st >= 0; i++)
+        st = check_rule(def, i, err);
+    return st;
+}
+
+bool rung_board_needs_form(const rung_board_def *def) {
+    for (uint32_t i = 0; i < def->rule_count; i++)
+        if (rung_rule_needs_form(def->rules[i].rule))
+            return true;
+    return false;
+}
+
 rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
     static rung_status (*const CHECKS[])(const rung_board_def *, rung_err *) = {
         check_columns, check_update, check_windows, check_clock,
-        check_scopes,  check_teams,  check_limits,
+        check_scopes,  check_teams,  check_limits,  check_rules,
     };
     if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "title",
@@ -353,6 +448,16 @@ static void code_windows(const rung__coder *c, rung_board_def *def) {
     }
 }
 
+/* While decoding, keep_kinds is not 0 because the version says that the kinds follow. */
+static void code_keep(const rung__coder *c, rung_board_def *def) {
+    RUNG__CODE_BYTE(c, def->keep_kinds);
+    if (c->r && def->keep_kinds == 0)
+        rung_byte_reader_fail(c->r, "no kind has a keep of its own");
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        if (def->keep_kinds >> kind & 1)
+            rung__code_count(c, &def->keep_of[kind], UINT32_MAX);
+}
+
 static void code_clock(const rung__coder *c, rung_board_def *def) {
     uint32_t day_starts_min = (uint32_t)def->day_starts_min;
     rung__code_text(c, &def->zone_name);
@@ -362,6 +467,8 @@ static void code_clock(const rung__coder *c, rung_board_def *def) {
         def->day_starts_min = (int32_t)day_starts_min;
     rung__code_positive(c, &def->grace_ms);
     rung__code_count(c, &def->keep, UINT32_MAX);
+    if (def->keep_kinds)
+        code_keep(c, def);
 }
 
 static void code_groups(const rung__coder *c, rung_board_def *def) {
@@ -392,18 +499,106 @@ static void code_limits(const rung__coder *c, rung_board_def *def) {
         rung__code_real(c, &def->z_score);
 }
 
+/* While decoding, rule_count is not 0 because the version says that the rules follow. */
+static void code_rules(const rung__coder *c, rung_board_def *def) {
+    rung__code_count(c, &def->rule_count, RUNG_BOARD_RULES_MAX);
+    if (c->r && def->rule_count == 0)
+        rung_byte_reader_fail(c->r, "there are no rules");
+    for (uint32_t i = 0; i < def->rule_count; i++) {
+        rung_board_rule *r = &def->rules[i];
+        RUNG__CODE_BYTE(c, r->rule);
+        RUNG__CODE_BYTE(c, r->action);
+        rung_measure measure = rung_rule_measure(r->rule);
+        if (measure == RUNG_MEASURE_SCORE)
+            code_value(c, def->key.columns[0].type, &r->value);
+        else if (measure == RUNG_MEASURE_INTEGER)
+            rung__code_positive(c, &r->value.i);
+        else
+            rung__code_real(c, &r->value.d);
+        if (rung_rule_has_per(r->rule))
+            rung__code_positive(c, &r->per_ms);
+    }
+}
+
+static void code_elo(const rung__coder *c, rung_elo_params *e) {
+    rung__code_real(c, &e->k);
+    rung__code_real(c, &e->scale);
+    rung__code_real(c, &e->floor);
+    rung__code_real(c, &e->difference_max);
+    rung__code_bool(c, &e->is_normal);
+    rung__code_count(c, &e->provisional_games, UINT32_MAX);
+    rung__code_real(c, &e->provisional_k);
+    rung__code_real(c, &e->provisional_effect);
+    rung__code_count(c, &e->rule_count, RUNG_ELO_RULES_MAX);
+    for (uint32_t i = 0; i < e->rule_count; i++) {
+        rung__code_count(c, &e->rules[i].games_under, UINT32_MAX);
+        rung__code_real(c, &e->rules[i].from);
+        rung__code_real(c, &e->rules[i].under);
+        rung__code_real(c, &e->rules[i].k);
+    }
+}
+
+static void code_glicko2(const rung__coder *c, rung_glicko2_params *g) {
+    rung__code_real(c, &g->tau);
+    rung__code_real(c, &g->deviation_min);
+    rung__code_real(c, &g->deviation_max);
+    rung__code_positive(c, &g->period_ms);
+}
+
+static void code_wenglin(const rung__coder *c, rung_wenglin_params *w) {
+    RUNG__CODE_BYTE(c, w->model);
+    rung__code_real(c, &w->beta);
+    rung__code_real(c, &w->kappa);
+    rung__code_real(c, &w->tau);
+    rung__code_bool(c, &w->limit_sigma);
+    rung__code_count(c, &w->window, UINT32_MAX);
+    rung__code_bool(c, &w->window_mean);
+}
+
+static void code_rating(const rung__coder *c, rung_board_def *def) {
+    rung_rating_params *p = &def->rating;
+    if (c->r)
+        p->system = rung_update_system(def->update);
+    rung__code_real(c, &p->rating);
+    rung__code_real(c, &p->deviation);
+    rung__code_real(c, &p->volatility);
+    rung__code_real(c, &p->conservative);
+    rung__code_real(c, &p->draw);
+    rung__code_count(c, &p->min_games, UINT32_MAX);
+    rung__code_bool(c, &p->pairs_count_fully);
+    if (p->system == RUNG_RATING_ELO)
+        code_elo(c, &p->elo);
+    else if (p->system == RUNG_RATING_GLICKO2)
+        code_glicko2(c, &p->glicko2);
+    else
+        code_wenglin(c, &p->wenglin);
+}
+
 static void code_def(const rung__coder *c, rung_board_def *def) {
     rung__code_text(c, &def->title);
     code_columns(c, def);
     RUNG__CODE_BYTE(c, def->update);
     if (def->update == RUNG_UPDATE_DECAY)
         rung__code_positive(c, &def->half_life_ms);
+    if (rung_update_is_rating(def->update))
+        code_rating(c, def);
     RUNG__CODE_BYTE(c, def->rank);
     code_windows(c, def);
     code_clock(c, def);
     code_groups(c, def);
     code_limits(c, def);
     RUNG__CODE_BYTE(c, def->writers);
+    if (def->rule_count)
+        code_rules(c, def);
+}
+
+static uint8_t version_of(const rung_board_def *def) {
+    return (uint8_t)((rung_update_is_rating(def->update) ? RATING_VERSION : DEF_VERSION) |
+                     (def->keep_kinds ? KEEP_FLAG : 0) | (def->rule_count ? RULES_FLAG : 0));
+}
+
+uint32_t rung_board_def_level(const rung_board_def *def) {
+    return version_of(def) == DEF_VERSION ? 0 : 2;
 }
 
 rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t size,
@@ -412,7 +607,7 @@ rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t s
     if (st < 0)
         return st;
     rung_byte_writer w = rung_byte_writer_of(out, size);
-    rung_put_byte(&w, DEF_VERSION);
+    rung_put_byte(&w, version_of(def));
     code_def(&(rung__coder){.w = &w}, (rung_board_def *)(uintptr_t)def);
     size_t length = rung_byte_writer_length(&w);
     RUNG_ASSERT(length <= RUNG_BOARD_DEF_BYTES_MAX);
@@ -424,10 +619,15 @@ rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, run
     rung_byte_reader r = rung_byte_reader_of(bytes);
     rung_board_def def = {0};
     uint8_t version = rung_get_byte(&r);
-    if (!r.fault && version != DEF_VERSION)
+    def.keep_kinds = version & KEEP_FLAG;
+    def.rule_count = version & RULES_FLAG;
+    version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG);
+    if (!r.fault && version != DEF_VERSION && version != RATING_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);
     code_def(&(rung__coder){.r = &r}, &def);
+    if (rung_update_is_rating(def.update) != (version == RATING_VERSION))
+        rung_byte_reader_fail(&r, "the version of another kind of board");
     rung_status st = rung_byte_reader_finish(&r, bytes, "board definition", err);
     if (st == RUNG_OK)
         st = rung_board_def_check(&def, err);

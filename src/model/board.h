@@ -14,6 +14,8 @@
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/calendar.h"
+#include "model/rating.h"
+#include "model/rule.h"
 #include "model/score.h"
 #include "model/words.h"
 
@@ -27,6 +29,7 @@
 #define RUNG_SEASONS_MAX        64
 #define RUNG_SCOPES_MAX         8
 #define RUNG_KEEP_MAX           10000
+#define RUNG_KEEP_DEFAULT       2
 #define RUNG_TEAM_TOP_MAX       100
 #define RUNG_GRACE_MAX_MS       (INT64_C(366) * 86400000)
 #define RUNG_HALF_LIFE_MIN_MS   INT64_C(60000)
@@ -39,6 +42,7 @@
 #define RUNG_WINDOWS_ALL       1u
 #define RUNG_WINDOWS_BIT(kind) (1u << (kind))
 #define RUNG_WINDOWS_MASK      0x3fu
+#define RUNG_KEEP_KINDS_MASK   0x7eu /* all but all, which never closes */
 
 typedef struct rung_season {
     rung_slice name;            /* unique; not a kind of window ("all", "hour", "day", ...) */
@@ -60,7 +64,8 @@ typedef struct rung_board_def {
     rung_keyspec key; /* score, further columns, tie */
     rung_slice column_names[RUNG_COLUMNS_MAX - 1]; /* like attribute names; unique, not "score" */
     rung_update update;
-    int64_t half_life_ms; /* decay only, 0 otherwise */
+    int64_t half_life_ms;      /* decay only, 0 otherwise */
+    rung_rating_params rating; /* rating boards only; its system is that of `update` */
     rung_rank_style rank;
     uint32_t windows; /* 0 only when there are seasons */
     uint32_t season_count;
@@ -69,7 +74,10 @@ typedef struct rung_board_def {
     rung_slice zone_rules; /* from rung_zone_pack(); empty if and only if the zone is UTC */
     int32_t day_starts_min;
     int64_t grace_ms;
-    uint32_t keep;
+    uint32_t keep; /* closed windows of each kind that stay in memory */
+    /* Bits of the kinds (hour to season) that have a number of their own, and these; 0 for the others. */
+    uint32_t keep_kinds;
+    uint32_t keep_of[RUNG_WINDOW_SEASON + 1];
     uint32_t scope_count;
     rung_slice scopes[RUNG_SCOPES_MAX]; /* attribute names, unique */
     bool has_teams;
@@ -82,10 +90,28 @@ typedef struct rung_board_def {
     uint32_t per_player_per_minute; /* >= 1 */
     double z_score;                 /* > 0, finite */
     rung_writers writers;
+    uint32_t rule_count;
+    rung_board_rule rules[RUNG_BOARD_RULES_MAX]; /* judged in this order, after the limits */
 } rung_board_def;
+
+/* Does the board take matches, not scores? */
+static inline bool rung_update_is_rating(rung_update update) {
+    return update >= RUNG_UPDATE_ELO;
+}
+static inline rung_rating_system rung_update_system(rung_update update) {
+    return (rung_rating_system)(update - RUNG_UPDATE_ELO);
+}
+
+/* Do its rules need a player's earlier submissions? */
+bool rung_board_needs_form(const rung_board_def *def);
 
 /* integer, desc, best, first, sparse, all, UTC, keep 2. */
 rung_board_def rung_board_def_default(void);
+
+/* How many closed windows of a kind stay in memory. */
+static inline uint32_t rung_board_keep(const rung_board_def *def, uint32_t kind) {
+    return def->keep_kinds >> kind & 1 ? def->keep_of[kind] : def->keep;
+}
 
 /* Names of boards, players, seasons, and of attribute values with a ranking: 1 to 128 bytes of UTF-8 without control
  * characters (U+0000-001F, U+007F-009F). */
@@ -102,10 +128,14 @@ const rung_season *rung_board_season(const rung_board_def *def, rung_slice name)
 
 /* RUNG_OK, or RUNG_EINVAL with a message that starts with the field's name in the API ("limits.min: ...") and says
  * what was expected. Checks everything that needs no other state: enumerators, ranges, names, duplicates; count needs
- * integer and no columns; decay needs real, desc, no columns and a half life; min <= max; no NaN. It does not check
+ * integer and no columns; decay needs real, desc, no columns and a half life; ratings need integer or decimal, desc, no
+ * columns, no limits and valid parameters; min <= max; no NaN. It does not check
  * that the zone rules unpack, which needs memory: the code that accepts a definition does. It ignores fields that a
  * count or flag leaves out (columns past the last, limits without their bit, teams without has_teams). */
 RUNG_NODISCARD rung_status rung_board_def_check(const rung_board_def *def, rung_err *err);
+
+/* The level of rules that a program must know to read this definition. */
+uint32_t rung_board_def_level(const rung_board_def *def);
 
 /* Encode a definition: deterministic, with its version in the first byte. `out` has `size` bytes. *length_out is the
  * length needed, also on RUNG_ELIMIT: `size` is too small (RUNG_BOARD_DEF_BYTES_MAX always suffices). RUNG_EINVAL:

@@ -24,7 +24,19 @@
  *     ids set            number capacity, number keep in milliseconds
  *     rules set          number level
  *     access set         byte has keys (0 or 1)
+ *     with an actor (20) text key, text player, text address, text reason; byte kind; then as that kind; not of scores
+ *     key changed        only after an actor, as kind 20: byte is revoked (0 or 1), text id, text role, text boards,
+ *                        number expires in milliseconds
+ *     board filled       text board, number job, number part, text records (state/shadow_fill.c)
+ *     board swapped      text board, number job, byte undo (0 or 1)
+ *     shadow dropped     text board, number job
+ *     match              byte flags: bit 0 at, bit 1 id, bit 2 source; text board; what the flags announce: signed
+ *                        (at - ts), text id, text source and number offset; number of players; to the end, the
+ *                        players (match.h)
  *     score of a source  text source, number offset; then as a score (decoded, its kind is that of a score)
+ *     score with evidence (25)   byte: bit 0 source, bit 2 duration, bit 3 seed, bit 4 replay, and not bit 0 alone;
+ *                        what the bits announce: text source, number offset; number duration in milliseconds; text
+ *                        seed; text replay; then as a score
  *
  * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
@@ -41,7 +53,8 @@
 
 #define EVENT_VERSION 1
 
-enum { KIND_OF_SOURCE = 19 }; /* of bytes alone */
+enum { KIND_OF_SOURCE = 19, KIND_OF_ACTOR = 20, KIND_OF_EVIDENCE = 25 }; /* of bytes alone */
+#define COMMANDS_MAX (RUNG_EVENT_BYTES_MAX - 64) /* that an older program may have written */
 
 enum {
     SCORE_COUNT = 3, /* bits 0-1 */
@@ -52,7 +65,16 @@ enum {
     SCORE_WHEN = 64,
     SCORE_FLAGS = 127
 };
+enum {
+    EVIDENCE_SOURCE = 1,
+    EVIDENCE_DURATION = 4,
+    EVIDENCE_SEED = 8,
+    EVIDENCE_REPLAY = 16,
+    EVIDENCE_FLAGS = 29
+};
 enum { KEYS_ADMIN = 1 << 14 };
+enum { MATCH_AT = 1, MATCH_ID = 2, MATCH_SOURCE = 4 };
+_Static_assert(RUNG_MATCH_PACKED_MAX + 512 <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 _Static_assert(RUNG_ZCOMMANDS_MAX < KEYS_ADMIN, "the number of commands leaves the bit free");
 enum { VALUE_TYPE = 3, VALUE_DECIMALS_SHIFT = 4, VALUE_UNKNOWN = 0x0c };
 
@@ -122,9 +144,30 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
     return RUNG_OK;
 }
 
+static inline bool has_evidence(const rung_score_event *s) {
+    return rung_attested_is_given(&s->attested);
+}
+
 /* Is there something that most scores do not have? */
 static inline bool has_extras(const rung_score_event *s) {
-    return s->has_at | (s->id.len != 0) | (s->meta.len != 0) | (s->source.len != 0);
+    return s->has_at | (s->id.len != 0) | (s->meta.len != 0) | (s->source.len != 0) |
+           has_evidence(s);
+}
+
+/* Empty, or without control characters. */
+static rung_status check_plain(rung_slice text, size_t len_max, const char *field, rung_err *err) {
+    if (text.len <= len_max && rung_utf8_is_plain(text))
+        return RUNG_OK;
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                           "up to %zu bytes of UTF-8 without control characters", field, len_max);
+}
+
+static rung_status check_evidence(const rung_score_event *s, rung_err *err) {
+    const rung_attested *a = &s->attested;
+    if (a->has_duration && (a->duration_ms < 0 || a->duration_ms > RUNG_ATTESTED_DURATION_MAX))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attested.duration_ms", "0 to 2^53");
+    rung_status st = check_plain(a->seed, RUNG_ATTESTED_SEED_MAX, "attested.seed", err);
+    return st < 0 ? st : check_plain(a->replay, RUNG_ATTESTED_REPLAY_MAX, "attested.replay", err);
 }
 
 /* Never inlined, as they are rare. */
@@ -145,6 +188,8 @@ __attribute__((noinline)) static rung_status check_extras(const rung_score_event
         st = check_name(s->source, "source", err);
     if (st == RUNG_OK && s->offset > RUNG_SOURCE_OFFSET_MAX)
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "offset", "below 2^63");
+    if (st == RUNG_OK && has_evidence(s))
+        st = check_evidence(s, err);
     return st;
 }
 
@@ -260,10 +305,11 @@ static rung_status check_defined(const rung_event *e, rung_err *err) {
 }
 
 static rung_status check_keys(const rung_event *e, rung_err *err) {
-    if (e->keys.packed.len > RUNG_ZCOMMANDS_BYTES_MAX)
+    size_t max = e->has_actor ? RUNG_ZCOMMANDS_BYTES_MAX : COMMANDS_MAX;
+    if (e->keys.packed.len > max)
         return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "commands",
                                "%zu bytes of them, and one event has room for %zu",
-                               e->keys.packed.len, RUNG_ZCOMMANDS_BYTES_MAX);
+                               e->keys.packed.len, max);
     return rung_zcommands_check(e->keys.count, e->keys.packed, err);
 }
 
@@ -286,6 +332,54 @@ static rung_status check_rules(const rung_event *event, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_job(rung_slice board, uint64_t job, rung_err *err) {
+    rung_status st = check_name(board, "board", err);
+    if (st == RUNG_OK && !job)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "job", "at least 1");
+    return st;
+}
+
+static rung_status check_filled(const rung_event *e, rung_err *err) {
+    if (e->filled.packed.len > RUNG_FILL_BYTES_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "packed",
+                               "%zu bytes of records, and one event has room for %zu",
+                               e->filled.packed.len, RUNG_FILL_BYTES_MAX);
+    return check_job(e->filled.board, e->filled.job, err);
+}
+
+static rung_status check_swapped(const rung_event *e, rung_err *err) {
+    return check_job(e->swapped.board, e->swapped.job, err);
+}
+
+static rung_status check_dropped(const rung_event *e, rung_err *err) {
+    return check_job(e->dropped.board, e->dropped.job, err);
+}
+
+static rung_status check_match(const rung_event *e, rung_err *err) {
+    const rung_match_event *m = &e->match;
+    rung_status st = check_name(m->board, "board", err);
+    if (st == RUNG_OK && m->has_at)
+        st = check_time(m->at_ms, "at", err);
+    if (st < 0)
+        return st;
+    if (m->id.len && (m->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(m->id)))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id",
+                               "1 to %d bytes of UTF-8 without control characters",
+                               RUNG_EVENT_ID_MAX);
+    if (m->source.len)
+        st = check_name(m->source, "source", err);
+    if (st == RUNG_OK && m->source.len && m->offset > RUNG_SOURCE_OFFSET_MAX)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "offset", "below 2^63");
+    if (st < 0)
+        return st;
+    uint32_t count = 0;
+    st = rung_match_packed_check(m->packed, &count, err);
+    if (st == RUNG_OK && count != m->player_count)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sides", "%u players, not %u", count,
+                             m->player_count);
+    return st;
+}
+
 static rung_status check_deleted(const rung_event *e, rung_err *err) {
     return check_name(e->deleted.board, "board", err);
 }
@@ -300,6 +394,31 @@ static rung_status check_removed(const rung_event *e, rung_err *err) {
 
 static rung_status check_erased(const rung_event *e, rung_err *err) {
     return check_name(e->erased.player, "player", err);
+}
+
+static rung_status check_actor(const rung_event *e, rung_err *err) {
+    const rung_actor *a = &e->actor;
+    if (e->kind == RUNG_EVENT_SCORE || e->kind == RUNG_EVENT_FRIENDS_REPLACED)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "actor", "not of this kind of event");
+    rung_status st = check_plain(a->key, RUNG_ACTOR_TEXT_MAX, "actor.key", err);
+    if (st == RUNG_OK)
+        st = check_plain(a->player, RUNG_NAME_MAX, "actor.player", err);
+    if (st == RUNG_OK)
+        st = check_plain(a->address, RUNG_ACTOR_ADDRESS_MAX, "actor.address", err);
+    return st < 0 ? st : check_text(a->reason, RUNG_REASON_MAX, "reason", err);
+}
+
+static rung_status check_key(const rung_event *e, rung_err *err) {
+    if (!e->has_actor)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "actor", "always there for a key");
+    rung_status st = check_name(e->key.id, "key", err);
+    if (st == RUNG_OK)
+        st = check_name(e->key.role, "role", err);
+    if (st == RUNG_OK)
+        st = check_plain(e->key.boards, RUNG_KEY_BOARDS_MAX, "boards", err);
+    if (st == RUNG_OK && e->key.expires_ms < 0)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "expires", "not negative");
+    return st;
 }
 
 typedef struct event_kind {
@@ -326,6 +445,11 @@ static const event_kind KINDS[] = {
     [RUNG_EVENT_IDS_SET] = {"ids set", check_ids},
     [RUNG_EVENT_RULES_SET] = {"rules set", check_rules},
     [RUNG_EVENT_ACCESS_SET] = {"access set", NULL},
+    [RUNG_EVENT_KEY_CHANGED] = {"key changed", check_key},
+    [RUNG_EVENT_BOARD_FILLED] = {"board filled", check_filled},
+    [RUNG_EVENT_BOARD_SWAPPED] = {"board swapped", check_swapped},
+    [RUNG_EVENT_SHADOW_DROPPED] = {"shadow dropped", check_dropped},
+    [RUNG_EVENT_MATCH] = {"match", check_match},
 };
 
 static const event_kind *kind_of(unsigned number) {
@@ -343,11 +467,63 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
     if (st == RUNG_OK && !k)
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here",
                              (unsigned)event->kind);
-    else if (st == RUNG_OK && k->check)
+    else if (st == RUNG_OK && event->has_actor)
+        st = check_actor(event, err);
+    if (st == RUNG_OK && k->check)
         st = k->check(event, err);
     if (st == RUNG_EINVAL && err && event->kind != RUNG_EVENT_BOARD_DEFINED)
         err->reason = RUNG_REASON_MALFORMED;
     return st;
+}
+
+#define COMMAND(kind) (UINT64_C(1) << RUNG_ZCOMMAND_##kind)
+
+static bool has_deletion(const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        if ((COMMAND(DEL) | COMMAND(RENAME) | COMMAND(FLUSH)) >> c.kind & 1)
+            return true;
+    return false;
+}
+
+uint32_t rung_event_level(const rung_event *e) {
+    if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET ||
+        (e->kind == RUNG_EVENT_SCORE && has_evidence(&e->score)))
+        return 2;
+    return e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
+}
+
+bool rung_event_is_audited(const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+    case RUNG_EVENT_BOARD_DELETED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+    case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_BOARD_SWAPPED:
+    case RUNG_EVENT_SHADOW_DROPPED:
+        return true;
+    case RUNG_EVENT_KEYS:
+        return has_deletion(e);
+    case RUNG_EVENT_SCORE:
+    case RUNG_EVENT_PLAYER_SET:
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+    case RUNG_EVENT_FRIENDS_REPLACED:
+    case RUNG_EVENT_TICK:
+    case RUNG_EVENT_BOARD_FILLED:
+    case RUNG_EVENT_MATCH:
+        break;
+    }
+    return false;
 }
 
 /* ---- all but scores, in both directions -------------------------------------------------------------- */
@@ -385,6 +561,45 @@ static void code_keys(const rung__coder *c, rung_event *e) {
         return;
     e->keys.is_admin = count & KEYS_ADMIN;
     e->keys.count = count & ~(uint32_t)KEYS_ADMIN;
+}
+
+static void code_actor(const rung__coder *c, rung_event *e) {
+    unsigned kind = e->kind;
+    rung__code_text(c, &e->actor.key);
+    rung__code_text(c, &e->actor.player);
+    rung__code_text(c, &e->actor.address);
+    rung__code_text(c, &e->actor.reason);
+    RUNG__CODE_BYTE(c, kind);
+    if (c->r)
+        e->kind = (rung_event_kind)kind;
+}
+
+static void code_match(const rung__coder *c, rung_event *e) {
+    rung_match_event *m = &e->match;
+    uint8_t flags = (uint8_t)((m->has_at ? MATCH_AT : 0) | (m->id.len ? MATCH_ID : 0) |
+                              (m->source.len ? MATCH_SOURCE : 0));
+    int64_t later_ms = m->has_at ? m->at_ms - e->ts_ms : 0; /* both are valid times: no overflow */
+    RUNG__CODE_BYTE(c, flags);
+    if (flags & ~(MATCH_AT | MATCH_ID | MATCH_SOURCE))
+        rung_byte_reader_fail(c->r, "a match has an unknown flag");
+    rung__code_text(c, &m->board);
+    if (flags & MATCH_AT)
+        rung__code_signed(c, &later_ms);
+    if (flags & MATCH_ID)
+        rung__code_text(c, &m->id);
+    if (flags & MATCH_SOURCE) {
+        rung__code_text(c, &m->source);
+        rung__code_number(c, &m->offset);
+    }
+    rung__code_count(c, &m->player_count, UINT32_MAX);
+    rung__code_rest(c, &m->packed);
+    if (c->w)
+        return;
+    m->has_at = flags & MATCH_AT;
+    if ((flags & MATCH_ID && !m->id.len) || (flags & MATCH_SOURCE && !m->source.len))
+        rung_byte_reader_fail(c->r, "an announced text is empty");
+    if (m->has_at && __builtin_add_overflow(e->ts_ms, later_ms, &m->at_ms))
+        rung_byte_reader_fail(c->r, "time out of range");
 }
 
 /* RUNG_OK, RUNG_EVERSION (an unknown kind), or the failure of a definition. Other faults are recorded in the reader. */
@@ -449,18 +664,47 @@ static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err)
     case RUNG_EVENT_ACCESS_SET:
         rung__code_bool(c, &e->access.has_keys);
         return RUNG_OK;
+    case RUNG_EVENT_KEY_CHANGED:
+        if (!e->has_actor)
+            break;
+        rung__code_bool(c, &e->key.is_revoked);
+        rung__code_text(c, &e->key.id);
+        rung__code_text(c, &e->key.role);
+        rung__code_text(c, &e->key.boards);
+        rung__code_positive(c, &e->key.expires_ms);
+        return RUNG_OK;
+    case RUNG_EVENT_BOARD_FILLED:
+        rung__code_text(c, &e->filled.board);
+        rung__code_number(c, &e->filled.job);
+        rung__code_count(c, &e->filled.part, UINT32_MAX);
+        rung__code_text(c, &e->filled.packed);
+        return RUNG_OK;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        rung__code_text(c, &e->swapped.board);
+        rung__code_number(c, &e->swapped.job);
+        rung__code_bool(c, &e->swapped.is_undo);
+        return RUNG_OK;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        rung__code_text(c, &e->dropped.board);
+        rung__code_number(c, &e->dropped.job);
+        return RUNG_OK;
+    case RUNG_EVENT_MATCH:
+        code_match(c, e);
+        return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-/* The longest score: version, kind, time, flags, five lengths, offset, the values, another time, conditions, and the
- * texts. */
+/* The longest score: version, kind, two kinds of flags, conditions; seven lengths, offset, duration, two times;
+ * the values and the texts. */
 enum {
     SCORE_FIXED_MAX =
-        4 + 8 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
-    SCORE_BYTES_MAX = SCORE_FIXED_MAX + 3 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX + RUNG_EVENT_META_MAX
+        5 + 12 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
+    EVIDENCE_BYTES_MAX = RUNG_ATTESTED_SEED_MAX + RUNG_ATTESTED_REPLAY_MAX,
+    SCORE_BYTES_MAX = SCORE_FIXED_MAX + EVIDENCE_BYTES_MAX + 3 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX +
+                      RUNG_EVENT_META_MAX
 };
 _Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 
@@ -481,17 +725,37 @@ __attribute__((noinline)) static uint8_t *encode_extras(uint8_t *at, const rung_
     return at;
 }
 
+static uint8_t *encode_source(uint8_t *at, const rung_score_event *s) {
+    at = rung_encode_text(at, s->source);
+    return rung_encode_number(at, s->offset);
+}
+
+__attribute__((noinline)) static uint8_t *encode_evidence(uint8_t *at, const rung_score_event *s) {
+    const rung_attested *a = &s->attested;
+    *at++ = (uint8_t)((s->source.len != 0) * EVIDENCE_SOURCE | a->has_duration * EVIDENCE_DURATION |
+                      (a->seed.len != 0) * EVIDENCE_SEED | (a->replay.len != 0) * EVIDENCE_REPLAY);
+    if (s->source.len)
+        at = encode_source(at, s);
+    if (a->has_duration)
+        at = rung_encode_number(at, (uint64_t)a->duration_ms);
+    if (a->seed.len)
+        at = rung_encode_text(at, a->seed);
+    if (a->replay.len)
+        at = rung_encode_text(at, a->replay);
+    return at;
+}
+
 /* Encode the whole event if there is room. Returns its end. */
 static inline uint8_t *encode_score_fields(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
-    bool is_more = has_extras(s);
+    bool is_more = has_extras(s), is_evident = has_evidence(s);
     *at++ = EVENT_VERSION;
-    *at++ = s->source.len ? KIND_OF_SOURCE : RUNG_EVENT_SCORE;
+    *at++ = is_evident ? KIND_OF_EVIDENCE : s->source.len ? KIND_OF_SOURCE : RUNG_EVENT_SCORE;
     at = rung_encode_signed(at, e->ts_ms);
-    if (s->source.len) {
-        at = rung_encode_text(at, s->source);
-        at = rung_encode_number(at, s->offset);
-    }
+    if (is_evident)
+        at = encode_evidence(at, s);
+    else if (s->source.len)
+        at = encode_source(at, s);
     uint8_t *flags = at++;
     *flags =
         (uint8_t)((int)s->value_count | s->is_delta * SCORE_DELTA | (s->when != 0) * SCORE_WHEN);
@@ -541,8 +805,10 @@ __attribute__((noinline)) static rung_status encode_other(const rung_event *even
         return st;
     rung_byte_writer w = rung_byte_writer_of(out, size);
     rung_put_byte(&w, EVENT_VERSION);
-    rung_put_byte(&w, (uint8_t)event->kind);
+    rung_put_byte(&w, event->has_actor ? KIND_OF_ACTOR : (uint8_t)event->kind);
     rung_put_signed(&w, event->ts_ms);
+    if (event->has_actor)
+        code_actor(&(rung__coder){.w = &w}, (rung_event *)(uintptr_t)event);
     st = code_body(&(rung__coder){.w = &w}, (rung_event *)(uintptr_t)event, NULL);
     size_t length = rung_byte_writer_length(&w);
     RUNG_ASSERT(st == RUNG_OK && length <= RUNG_EVENT_BYTES_MAX); /* 3 */
@@ -582,6 +848,25 @@ static void get_source(rung_byte_reader *r, rung_score_event *s) {
     s->offset = rung_get_number(r);
 }
 
+static void get_evidence(rung_byte_reader *r, rung_score_event *s) {
+    uint8_t flags = rung_get_byte(r);
+    if (flags & ~EVIDENCE_FLAGS || flags <= EVIDENCE_SOURCE) {
+        rung_byte_reader_fail(r, "the flags of a score's evidence");
+        return;
+    }
+    if (flags & EVIDENCE_SOURCE)
+        get_source(r, s);
+    if (flags & EVIDENCE_DURATION) {
+        uint64_t ms = rung_get_number(r);
+        s->attested.has_duration = true;
+        s->attested.duration_ms = ms > INT64_MAX ? -1 : (int64_t)ms; /* refused by the check */
+    }
+    if (flags & EVIDENCE_SEED)
+        s->attested.seed = get_announced_text(r);
+    if (flags & EVIDENCE_REPLAY)
+        s->attested.replay = get_announced_text(r);
+}
+
 static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
     uint8_t flags = rung_get_byte(r);
     if (flags & ~SCORE_FLAGS)
@@ -606,12 +891,14 @@ static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
 /* Fast path: touches only the score's part of the large event. A result is written only on success, so it is built in
  * a local copy. */
 static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, int64_t ts_ms,
-                                       bool has_source, bool is_own, rung_event *event_out,
+                                       unsigned kind, bool is_own, rung_event *event_out,
                                        rung_err *err) {
     rung_score_event aside, *score = is_own ? &event_out->score : &aside;
     *score = (rung_score_event){0};
-    if (has_source)
+    if (kind == KIND_OF_SOURCE)
         get_source(r, score);
+    else if (kind == KIND_OF_EVIDENCE)
+        get_evidence(r, score);
     get_score(r, score, ts_ms);
     rung_status st = rung_byte_reader_finish(r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)
@@ -621,6 +908,7 @@ static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, in
     if (st < 0)
         return st;
     event_out->kind = RUNG_EVENT_SCORE;
+    event_out->has_actor = false;
     event_out->ts_ms = ts_ms;
     if (!is_own)
         event_out->score = aside;
@@ -633,7 +921,9 @@ __attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, ru
                                                           rung_event_kind kind, int64_t ts_ms,
                                                           bool is_own, rung_event *event_out,
                                                           rung_err *err) {
-    rung_event event = {.kind = kind, .ts_ms = ts_ms};
+    rung_event event = {.kind = kind, .has_actor = (int)kind == KIND_OF_ACTOR, .ts_ms = ts_ms};
+    if (event.has_actor)
+        code_actor(&(rung__coder){.r = &r}, &event);
     rung_status st = code_body(&(rung__coder){.r = &r}, &event, err);
     if (st == RUNG_OK)
         st = rung_byte_reader_finish(&r, bytes, "event", err);
@@ -666,6 +956,7 @@ static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
         player[player_len] != RUNG_SCORE_REAL || (when_len && !end[-1]))
         return false;
     event_out->kind = RUNG_EVENT_SCORE;
+    event_out->has_actor = false;
     event_out->ts_ms = rung_unzigzag(ts.value);
     event_out->score = (rung_score_event){.board = rung_slice_of(board, board_len),
                                           .player = rung_slice_of(player, player_len),
@@ -689,8 +980,14 @@ static inline rung_status decode(rung_slice bytes, bool is_own, rung_event *even
     if (r.fault)
         return rung_byte_reader_finish(&r, bytes, "event", err);
     if (kind == RUNG_EVENT_SCORE || kind == KIND_OF_SOURCE)
-        return decode_score(&r, bytes, ts_ms, kind == KIND_OF_SOURCE, is_own, event_out, err);
-    return decode_other(r, bytes, (rung_event_kind)kind, ts_ms, is_own, event_out, err);
+        return decode_score(&r, bytes, ts_ms, kind, is_own, event_out, err);
+    rung_status st =
+        kind == KIND_OF_EVIDENCE
+            ? decode_score(&r, bytes, ts_ms, kind, is_own, event_out, err)
+            : decode_other(r, bytes, (rung_event_kind)kind, ts_ms, is_own, event_out, err);
+    if (st == RUNG_OK && rung_event_level(event_out) > RUNG_RULES_LEVEL)
+        return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u needs a newer version", kind);
+    return st;
 }
 
 rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err *err) {

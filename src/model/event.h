@@ -11,6 +11,7 @@
 #define RUNG_MODEL_EVENT_H
 
 #include "model/board.h"
+#include "model/match.h"
 #include "model/zcommand.h"
 
 #define RUNG_EVENT_BYTES_MAX     ((size_t)512 << 10) /* no event is longer */
@@ -22,19 +23,34 @@
 #define RUNG_FRIENDS_BYTES_MAX   (RUNG_EVENT_BYTES_MAX - 256) /* packed: 52 bytes each for 10,000 */
 #define RUNG_REASON_MAX          256
 #define RUNG_IDS_KEEP_MS_MAX     (INT64_C(36525) * 86400000) /* 100 years */
-#define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64) /* packed commands of one event */
+#define RUNG_ACTOR_TEXT_MAX      64                          /* the id of a key */
+#define RUNG_ACTOR_ADDRESS_MAX   128
+#define RUNG_ACTOR_BYTES_MAX     1024 /* encoded */
+#define RUNG_KEY_BOARDS_MAX      4096 /* the patterns of a key */
+/* Packed commands of one event. Older programs took more: RUNG_EVENT_BYTES_MAX - 64. */
+#define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64 - RUNG_ACTOR_BYTES_MAX)
+#define RUNG_FILL_BYTES_MAX                                                                        \
+    (RUNG_EVENT_BYTES_MAX - 256 - RUNG_ACTOR_BYTES_MAX) /* packed records of one part */
 /* A score may come from a numbered source, such as a partition of a Kafka topic. The state remembers which of the last
  * RUNG_SOURCE_WINDOW offsets of each source it has, and takes all older ones for seen: one effect per offset, however
  * often and however late it is sent. So a sender may be at most this far ahead of its oldest unanswered offset. */
 #define RUNG_SOURCE_WINDOW     4096
 #define RUNG_SOURCE_OFFSET_MAX INT64_MAX
+/* What a submission attests beside the score. */
+#define RUNG_ATTESTED_SEED_MAX     64
+#define RUNG_ATTESTED_REPLAY_MAX   128
+#define RUNG_ATTESTED_DURATION_MAX (INT64_C(1) << 53)
 
 /* The newest level of rules that this program knows (docs/adr/0012-rules-level.md). docs/boards.md, "Levels", says
  * what each level changes. Raise it with every change of what an event does to the state. */
-#define RUNG_RULES_LEVEL 1u
+#ifndef RUNG_RULES_LEVEL /* a test builds a server of an older level */
+#define RUNG_RULES_LEVEL 2u
+#endif
 
 /* Written to the log: the values never change. New kinds get new numbers; a decoder returns RUNG_EVERSION for a kind
- * it does not know. Number 19 is a score with a source, which older programs must not take for one without. */
+ * it does not know. Number 19 is a score with a source, which older programs must not take for one without; so is 25,
+ * a score with something attested. An event with an actor, of whatever kind, has number 20 in its
+ * bytes, with its kind after the actor. */
 typedef enum rung_event_kind {
     RUNG_EVENT_BOARD_DEFINED = 1, /* created or changed */
     RUNG_EVENT_BOARD_DELETED = 2,
@@ -54,11 +70,30 @@ typedef enum rung_event_kind {
     RUNG_EVENT_IDS_SET = 16,    /* the number of submission ids to remember, and for how long */
     RUNG_EVENT_RULES_SET = 17,  /* later events are applied by the rules of this level */
     RUNG_EVENT_ACCESS_SET = 18, /* whether the server that writes this log has keys */
+    RUNG_EVENT_KEY_CHANGED =
+        20, /* a key of the server was created or revoked; for the audit alone */
+    RUNG_EVENT_BOARD_FILLED = 21,  /* part of a replayed board, for its shadow (docs/replay.md) */
+    RUNG_EVENT_BOARD_SWAPPED = 22, /* a board and its shadow change places */
+    RUNG_EVENT_SHADOW_DROPPED = 23,
+    RUNG_EVENT_MATCH = 24, /* a result, for the ratings of a board */
 } rung_event_kind;
 
 /* For rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: the score came as ZADD or ZINCRBY of one
  * member. An absent board is created. A real value is converted to the board's type if that is exact. */
 enum { RUNG_SCORE_KEY = 1, RUNG_SCORE_WHEN_MASK = RUNG_SCORE_KEY | RUNG_IF_MASK };
+
+/* What the client says about how the score was made, signed with it if it is a player's submission. Rules may ask for
+ * it. Kept in the log, not in memory. */
+typedef struct rung_attested {
+    bool has_duration;
+    int64_t duration_ms; /* how long it was played; 0 to RUNG_ATTESTED_DURATION_MAX */
+    rung_slice seed;     /* of the game's random numbers; empty: none; without control characters */
+    rung_slice replay;   /* a checksum of the recording; the same */
+} rung_attested;
+
+static inline bool rung_attested_is_given(const rung_attested *a) {
+    return a->has_duration | (a->seed.len != 0) | (a->replay.len != 0);
+}
 
 typedef struct rung_score_event {
     rung_slice board, player;
@@ -76,16 +111,40 @@ typedef struct rung_score_event {
     rung_slice meta;
     rung_slice source; /* a name; empty: none. `offset` is its number there */
     uint64_t offset;
+    rung_attested attested;
 } rung_score_event;
+
+/* All players of a match change together. */
+typedef struct rung_match_event {
+    rung_slice board;
+    bool has_at; /* the sender gave a time; otherwise the event's own counts */
+    int64_t at_ms;
+    rung_slice id; /* empty: none; as that of a score */
+    uint32_t player_count;
+    rung_slice packed; /* the players, see match.h; up to RUNG_MATCH_PACKED_MAX */
+    rung_slice source; /* as that of a score; empty: none */
+    uint64_t offset;
+} rung_match_event;
 
 typedef struct rung_attribute {
     rung_slice name;
     rung_slice value; /* 1 to RUNG_ATTRIBUTE_VALUE_MAX bytes of UTF-8 without control characters */
 } rung_attribute;
 
+/* Who asked for a change. Texts that do not apply are empty. */
+typedef struct rung_actor {
+    rung_slice key;    /* the id of the key that was shown */
+    rung_slice player; /* of a player's token */
+    rung_slice
+        address; /* of the client; or "library": the process itself; or "file": who can write the keys file */
+    rung_slice reason; /* why, in the actor's words; UTF-8 without NUL */
+} rung_actor;
+
 typedef struct rung_event {
     rung_event_kind kind;
-    int64_t ts_ms; /* when the server accepted it */
+    bool has_actor;   /* not for scores, always for RUNG_EVENT_KEY_CHANGED */
+    int64_t ts_ms;    /* when the server accepted it */
+    rung_actor actor; /* when has_actor; undefined otherwise */
     union {
         struct {
             rung_slice board;
@@ -140,6 +199,28 @@ typedef struct rung_event {
         struct {
             bool has_keys;
         } access;
+        struct {
+            rung_slice id, role; /* "admin", ... */
+            rung_slice boards;   /* the patterns, with commas between; empty: all boards */
+            bool is_revoked;     /* else created */
+            int64_t expires_ms;  /* 0: never */
+        } key;
+        struct {
+            rung_slice board;
+            uint64_t job;      /* of which replay; not 0 */
+            uint32_t part;     /* the parts of a job are numbered from 0 */
+            rung_slice packed; /* up to RUNG_FILL_BYTES_MAX, see state/shadow_fill.c */
+        } filled;
+        struct {
+            rung_slice board;
+            uint64_t job;
+            bool is_undo; /* of a swap: the shadow was the board before */
+        } swapped;
+        struct {
+            rung_slice board;
+            uint64_t job;
+        } dropped;
+        rung_match_event match;
     };
 } rung_event;
 
@@ -167,6 +248,12 @@ RUNG_NODISCARD rung_status rung_event_decode(rung_slice bytes, rung_event *event
  * at half the cost for a score. After a failure, which can only be a bug, *event_out is undefined. */
 RUNG_NODISCARD rung_status rung_event_decode_own(rung_slice bytes, rung_event *event_out,
                                                  rung_err *err);
+
+/* The level of rules that a program must know to read this event. Programs of the levels below stop at it. */
+uint32_t rung_event_level(const rung_event *event);
+
+/* Does the audit trail say who did it? Definitions, removals, bans, windows closed by hand, keys deleted, settings. */
+bool rung_event_is_audited(const rung_event *event);
 
 /* "score", "board defined", ...; never NULL. */
 const char *rung_event_kind_name(rung_event_kind kind);

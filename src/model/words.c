@@ -7,6 +7,7 @@ const char *const rung_rank_words[] = {RUNG_RANK_STYLES(WORD) NULL};
 const char *const rung_window_words[] = {RUNG_WINDOW_KINDS(WORD) NULL};
 const char *const rung_plain_window_words[] = {RUNG_PLAIN_WINDOWS(WORD) NULL};
 const char *const rung_update_words[] = {RUNG_UPDATES(WORD) NULL};
+const char *const rung_wenglin_model_words[] = {RUNG_WENGLIN_MODELS(WORD) NULL};
 const char *const rung_tie_words[] = {RUNG_TIES(WORD) NULL};
 const char *const rung_score_type_words[] = {RUNG_SCORE_TYPES(WORD) NULL};
 const char *const rung_score_order_words[] = {RUNG_SCORE_ORDERS(WORD) NULL};

@@ -39,7 +39,16 @@
     X(RUNG_UPDATE_LAST, 1, "last")                                                                 \
     X(RUNG_UPDATE_SUM, 2, "sum")                                                                   \
     X(RUNG_UPDATE_COUNT, 3, "count")                                                               \
-    X(RUNG_UPDATE_DECAY, 4, "decay")
+    X(RUNG_UPDATE_DECAY, 4, "decay")                                                               \
+    X(RUNG_UPDATE_ELO, 5, "elo") /* from here on: matches instead of scores */                     \
+    X(RUNG_UPDATE_GLICKO2, 6, "glicko2")                                                           \
+    X(RUNG_UPDATE_OPENSKILL, 7, "openskill")
+
+/* The models of Weng and Lin. */
+#define RUNG_WENGLIN_MODELS(X)                                                                     \
+    X(RUNG_WENGLIN_PLACKETT_LUCE, 0, "plackett_luce")                                              \
+    X(RUNG_WENGLIN_BRADLEY_TERRY_FULL, 1, "bradley_terry_full")                                    \
+    X(RUNG_WENGLIN_BRADLEY_TERRY_PART, 2, "bradley_terry_part")
 
 /* Who ranks higher among equal scores. */
 #define RUNG_TIES(X)                                                                               \
@@ -72,6 +81,7 @@
 typedef enum rung_rank_style { RUNG_RANK_STYLES(RUNG__ENUMERATOR) } rung_rank_style;
 typedef enum rung_window_kind { RUNG_WINDOW_KINDS(RUNG__ENUMERATOR) } rung_window_kind;
 typedef enum rung_update { RUNG_UPDATES(RUNG__ENUMERATOR) } rung_update;
+typedef enum rung_wenglin_model { RUNG_WENGLIN_MODELS(RUNG__ENUMERATOR) } rung_wenglin_model;
 typedef enum rung_tie { RUNG_TIES(RUNG__ENUMERATOR) } rung_tie;
 typedef enum rung_score_type { RUNG_SCORE_TYPES(RUNG__ENUMERATOR) } rung_score_type;
 typedef enum rung_score_order { RUNG_SCORE_ORDERS(RUNG__ENUMERATOR) } rung_score_order;
@@ -90,6 +100,7 @@ extern const char *const rung_rank_words[];
 extern const char *const rung_window_words[];
 extern const char *const rung_plain_window_words[];
 extern const char *const rung_update_words[];
+extern const char *const rung_wenglin_model_words[];
 extern const char *const rung_tie_words[];
 extern const char *const rung_score_type_words[];
 extern const char *const rung_score_order_words[];

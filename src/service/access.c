@@ -41,6 +41,8 @@ struct rung_access {
     rung_slice public_boards[RUNG_KEY_PATTERNS_MAX];
     uint32_t public_count;
     rung_keys *keys;
+    rung_access_key_changed *changed; /* NULL: nobody wants to know */
+    void *changed_ctx;
     uint64_t generation;   /* of the keys, from 1 */
     rung_file_stamp stamp; /* of the file last read, valid or not */
     rung_status failure;   /* of the last read; RUNG_OK: none */
@@ -156,6 +158,23 @@ void rung_access_destroy(rung_access *a) {
     rung_alloc_free(alloc, a, sizeof *a);
 }
 
+void rung_access_watch(rung_access *a, rung_access_key_changed *changed, void *ctx) {
+    a->changed = changed;
+    a->changed_ctx = ctx;
+}
+
+/* From the keys in force to `keys`. */
+static void tell_changes(const rung_access *a, const rung_keys *keys) {
+    for (size_t i = 0; a->changed && i < rung_keys_count(keys); i++) {
+        const rung_key *key = rung_keys_at(keys, i), *old = rung_keys_find(a->keys, key->id);
+        bool is_new = !old || old->created_ms != key->created_ms;
+        if (is_new)
+            a->changed(a->changed_ctx, key, false);
+        if (key->revoked_ms && (is_new || !old->revoked_ms))
+            a->changed(a->changed_ctx, key, true);
+    }
+}
+
 static rung_status read_again(rung_access *a, const rung_file_stamp *stamp, rung_status st,
                               rung_err *err) {
     rung_keys *keys = NULL;
@@ -168,6 +187,7 @@ static rung_status read_again(rung_access *a, const rung_file_stamp *stamp, rung
                    : RUNG_FAIL(err, RUNG_EABSENT, "%.120s: the file is missing", a->path);
     if (st < 0)
         return st;
+    tell_changes(a, keys);
     rung_keys_destroy(a->keys);
     a->keys = keys;
     a->generation++;
@@ -371,8 +391,13 @@ static uint64_t peer_number(const rung_access *a, rung_slice peer) {
     return number;
 }
 
+static int64_t time_of(const rung_access *a, int64_t now_ms) {
+    return a->config.now_ms ? a->config.now_ms() : now_ms;
+}
+
 rung_verdict rung_access_identify(rung_access *a, rung_slice presented, rung_slice peer,
                                   int64_t now_ms, rung_who *who, rung_access_answer *answer) {
+    now_ms = time_of(a, now_ms);
     rung_access_answer own;
     rung_who found;
     if (!answer)
@@ -480,9 +505,31 @@ static rung_verdict may(rung_access *a, rung_who *who, const rung_need *need, in
 
 /* ---- rate limits ---- */
 
+/* Does an operator who gave this key a rate of its own know how much to expect of it? */
+static bool has_own_rate(const rung_access *a, const rung_who *who) {
+    return who->key_id_len && !who->player_len && who->generation == a->generation &&
+           rung_keys_at(a->keys, who->key_index)->rate_per_s;
+}
+
+static bool pay_for_address(rung_access *a, const rung_who *who, rung_rate_kind kind,
+                            rung_rate_limit limit, uint32_t cost, int64_t now_ms,
+                            rung_access_answer *answer) {
+    if (has_own_rate(a, who))
+        limit = (rung_rate_limit){0};
+    answer->is_for_address =
+        !rung_rate_take(a->rate, kind, peer_of(who), limit, cost, now_ms, &answer->rate);
+    return !answer->is_for_address;
+}
+
 static rung_verdict pay(rung_access *a, const rung_who *who, uint32_t cost, int64_t now_ms,
                         rung_access_answer *answer) {
     const rung_access_config *c = &a->config;
+    if (!pay_for_address(a, who, RUNG_RATE_ADDRESS, c->per_address, cost, now_ms, answer)) {
+        RUNG_FAIL_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE,
+                      "too many requests from this address");
+        return refuse_rate(answer);
+    }
+    rung_rate_answer address = answer->rate;
     rung_rate_kind kind = RUNG_RATE_KEY;
     rung_slice name = rung_who_key(who);
     rung_rate_limit limit = c->per_key;
@@ -494,18 +541,21 @@ static rung_verdict pay(rung_access *a, const rung_who *who, uint32_t cost, int6
         kind = RUNG_RATE_TOKEN;
         name = rung_who_player(who);
         limit = c->per_player;
-    } else if (who->generation == a->generation &&
-               rung_keys_at(a->keys, who->key_index)->rate_per_s) {
+    } else if (has_own_rate(a, who)) {
         limit = (rung_rate_limit){rung_keys_at(a->keys, who->key_index)->rate_per_s, 1000};
     }
-    if (rung_rate_take(a->rate, kind, name, limit, cost, now_ms, &answer->rate))
+    if (rung_rate_take(a->rate, kind, name, limit, cost, now_ms, &answer->rate)) {
+        if (!answer->rate.limit)
+            answer->rate = address; /* the headers tell of the limit there is */
         return RUNG_ACCESS_OK;
+    }
     RUNG_FAIL_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE, "too many requests");
     return refuse_rate(answer);
 }
 
 rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *need, int64_t now_ms,
                                rung_access_answer *answer) {
+    now_ms = time_of(a, now_ms);
     if (!answer)
         return may(a, who, need, now_ms, NULL);
     answer->rate = (rung_rate_answer){0};
@@ -518,6 +568,7 @@ rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *n
 rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice peer,
                                const rung_need *need, int64_t now_ms, rung_who *who,
                                rung_access_answer *answer) {
+    now_ms = time_of(a, now_ms);
     rung_access_answer unknown;
     rung_verdict v = rung_access_identify(a, presented, peer, now_ms, who, &unknown);
     if (v == RUNG_ACCESS_OK)
@@ -531,6 +582,7 @@ rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice 
 }
 
 bool rung_access_is_admin(rung_access *a, rung_slice presented, int64_t now_ms) {
+    now_ms = time_of(a, now_ms);
     rung_who who;
     return presented.len && !is_token(presented) && !rung_access_is_open(a) &&
            rung_access_identify(a, presented, RUNG_SLICE(""), now_ms, &who, NULL) ==
@@ -538,8 +590,16 @@ bool rung_access_is_admin(rung_access *a, rung_slice presented, int64_t now_ms) 
            may(a, &who, &(rung_need){.role = RUNG_ROLE_ADMIN}, now_ms, NULL) == RUNG_ACCESS_OK;
 }
 
-rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms,
-                               rung_access_answer *answer) {
+rung_verdict rung_access_admit(rung_access *a, const rung_who *who, rung_slice player,
+                               int64_t now_ms, rung_access_answer *answer) {
+    now_ms = time_of(a, now_ms);
+    answer->is_for_address = false;
+    if (who && !pay_for_address(a, who, RUNG_RATE_SUBMISSIONS, a->config.per_address_submissions, 1,
+                                now_ms, answer)) {
+        RUNG_FAIL_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE,
+                      "too many submissions from this address");
+        return refuse_rate(answer);
+    }
     if (rung_rate_take(a->rate, RUNG_RATE_PLAYER, player, a->config.per_player, 1, now_ms,
                        &answer->rate))
         return answer->verdict = RUNG_ACCESS_OK;

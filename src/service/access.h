@@ -23,7 +23,8 @@
  *   5. An unknown id and a wrong secret give the same answer in the same time.
  *   6. Boards in `public_boards` may be read without a key, and with any valid key or token: presenting one never gives
  *      less than presenting none. Information about people needs a key even there (rung_need.is_keyed).
- *   7. The rate is charged first: bad keys are charged to the bucket of their address.
+ *   7. The rates are charged first, the address's before the client's own: bad keys are charged to the bucket of their
+ *      address.
  *
  * Threads: all calls from the loop's thread. */
 #ifndef RUNG_SERVICE_ACCESS_H
@@ -37,6 +38,7 @@
 #include "guard/rate.h"
 #include "journal/file.h"
 #include "model/board.h"
+#include "model/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,6 +74,12 @@ static inline rung_slice rung_who_key(const rung_who *who) {
     return (rung_slice){who->key_id, who->key_id_len};
 }
 
+/* The actor of the audit trail. Texts borrow; `reason` may be empty. */
+static inline rung_actor rung_who_actor(const rung_who *who, rung_slice address,
+                                        rung_slice reason) {
+    return (rung_actor){rung_who_key(who), rung_who_player(who), address, reason};
+}
+
 /* Zero is a good default, except for alloc. */
 typedef struct rung_access_config {
     const rung_alloc *alloc;
@@ -82,9 +90,13 @@ typedef struct rung_access_config {
     rung_rate_limit per_key;    /* of keys that have no rate of their own */
     rung_rate_limit per_player; /* of each player's token; and of submissions for one player */
     rung_rate_limit per_peer;   /* of one address without a key */
+    /* Of one address, with or without a key: requests, and submissions. A key with a rate of its own is not counted. */
+    rung_rate_limit per_address, per_address_submissions;
     rung_rate_limit per_forger; /* tokens from one address verified in vain; 0: 100 in 10 seconds */
     uint32_t rate_capacity;     /* buckets in all; 0: 65,536 */
     uint32_t token_capacity;    /* verified tokens remembered; 0: 4,096 */
+    /* The time, where the callers' stands still (a server of the past): keys expire nevertheless. NULL: the callers' */
+    int64_t (*now_ms)(void);
 } rung_access_config;
 
 /* Reads the keys. A file that is not there is no keys; one that is damaged or readable by others than its owner (or
@@ -100,6 +112,10 @@ void rung_access_destroy(rung_access *a);
  * RUNG_OK: new keys are in force; RUNG_UNCHANGED; negative: the file is gone, damaged or unreadable, and the old keys
  * stay in force. A repeated failure is RUNG_UNCHANGED unless forced. */
 RUNG_NODISCARD rung_status rung_access_reload(rung_access *a, bool force, rung_err *err);
+/* A reload found a new key, or one that is revoked since. The key is valid during the call. */
+typedef void rung_access_key_changed(void *ctx, const rung_key *key, bool is_revoked);
+/* Call it from now on; NULL: nobody. */
+void rung_access_watch(rung_access *a, rung_access_key_changed *changed, void *ctx);
 /* Changes with the keys in force. Whoever caches a permission must ask again then. */
 uint64_t rung_access_generation(const rung_access *a);
 /* There has never been a key: everybody may do everything. */
@@ -139,13 +155,14 @@ typedef struct rung_need {
     bool is_keyed;     /* needs a key even if the board is public: who follows whom */
     rung_slice board;  /* ptr NULL: none */
     rung_slice player; /* ptr NULL: none in particular */
-    uint32_t cost; /* requests to charge to the token's player, else the key, else the address */
+    uint32_t cost; /* requests to charge to the address, and to the token's player, else the key */
 } rung_need;
 
 /* The details of a verdict. */
 struct rung_access_answer {
     rung_verdict verdict;
     rung_rate_answer rate; /* of the bucket charged; all 0: no charge, or no limit */
+    bool is_for_address;   /* when there were too many: of the address, whoever sent it */
     rung_err err;          /* set if the verdict is not RUNG_ACCESS_OK */
 };
 
@@ -159,9 +176,10 @@ rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice 
 /* Is it an admin's key? A cheap first check; does not look at tokens. */
 bool rung_access_is_admin(rung_access *a, rung_slice presented, int64_t now_ms);
 
-/* Charge one submission to `player`'s rate: RUNG_ACCESS_OK or RUNG_ACCESS_TOO_MANY. */
-rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms,
-                               rung_access_answer *answer);
+/* Charge one submission to `player`'s rate, and to that of the sender's address (`who` NULL: it has none):
+ * RUNG_ACCESS_OK or RUNG_ACCESS_TOO_MANY. */
+rung_verdict rung_access_admit(rung_access *a, const rung_who *who, rung_slice player,
+                               int64_t now_ms, rung_access_answer *answer);
 
 /* ---- which boards ---- */
 

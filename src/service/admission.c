@@ -15,10 +15,12 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
     const rung_board_def *def;
     switch (event->kind) {
     case RUNG_EVENT_SCORE:
+    case RUNG_EVENT_MATCH:
     case RUNG_EVENT_PLAYER_SET:
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_BOARD_FILLED:
         return true;
     case RUNG_EVENT_BOARD_DEFINED: /* a redefinition may make it smaller */
         return rung_state_board(state, event->defined.board, &def) != RUNG_OK;
@@ -35,6 +37,9 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_BOARD_SWAPPED:
+    case RUNG_EVENT_SHADOW_DROPPED:
         break;
     }
     return false;

@@ -102,11 +102,13 @@ rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
         return RUNG_OK;
     a->count = 0;
     look_at_the_clock(a, &a->events[0]);
+    if (a->events[0].kind != RUNG_EVENT_SCORE && f && f->prepare)
+        f->prepare(f->ctx, a->config.state, first_seq, &a->events[0]);
     uint32_t tried = apply_events(a, count);
     while (done < tried && a->statuses[done] != RUNG_ENOMEM)
         done++;
     if (done && f && f->applied)
-        f->applied(f->ctx, first_seq, done, a->pointers, a->statuses);
+        f->applied(f->ctx, first_seq, done, a->pointers, a->statuses, a->outcomes);
     take_checkpoint(a);
     for (uint32_t i = 0; a->config.answer && i < done; i++)
         a->config.answer(a->config.ctx, a->statuses[i], &a->outcomes[i], &a->errs[i]);

@@ -16,6 +16,7 @@
 
 #include "base/slice.h"
 #include "base/status.h"
+#include "model/rule.h"
 #include "state/state.h"
 
 typedef struct rung_archive rung_archive; /* the implementation's */
@@ -40,7 +41,42 @@ typedef struct rung_archive_score {
     rung_archive_values values;
     rung_slice id, meta; /* may be empty */
     int status;          /* rung_status of applying it, or RUNG_STATUS_UNKNOWN */
+    rung_rule rule;      /* which rule refused it, if one of them did */
+    /* The player's score after the event, in the board's first window and types. false: refused, a duplicate, or not
+     * known. */
+    bool has_result;
+    rung_archive_values result;
+    bool is_removal; /* the player was removed from the board: no values */
+    /* Of an event with Redis commands (model/zcommand.h): its position in it, from 1, and the command that it stands
+     * for if that is not about a single member: no player, no values. 0: neither. */
+    uint32_t part;
+    uint8_t command;
 } rung_archive_score;
+
+/* One record of the audit trail. Texts that do not apply are empty. */
+typedef struct rung_archive_audit {
+    uint64_t seq;
+    uint64_t entry;  /* key of the implementation, ascending with seq; unused when adding */
+    int64_t ts_ms;   /* 0: not known */
+    rung_slice kind; /* "board defined", "banned", ... */
+    rung_slice board, player;
+    rung_slice details; /* JSON */
+    int status;
+    rung_rule rule; /* of a refused submission */
+    /* Who asked: the id of the key, the player of a token, the client's address. */
+    rung_slice actor_key, actor_player, actor_address;
+    rung_slice reason;        /* as the actor gave it */
+    rung_slice before, after; /* JSON: what the event changed */
+} rung_archive_audit;
+
+/* How often a rule refused submissions of a board within one minute of log time. */
+typedef struct rung_archive_refusals {
+    rung_slice board;
+    rung_rule rule;
+    int64_t minute_ms; /* its start */
+    uint64_t count;
+    uint64_t first_seq, last_seq;
+} rung_archive_refusals;
 
 typedef struct rung_archive_window {
     int64_t key; /* key of the implementation */
@@ -65,8 +101,8 @@ typedef struct rung_archive_ranking {
 /* A player's position at some time. */
 typedef struct rung_archive_point {
     int64_t time_ms;
-    bool is_daily; /* a daily sample; otherwise a window's end */
-    uint32_t kind; /* of window; 0: all of time */
+    bool is_sample; /* a daily sample; otherwise a window's end */
+    uint32_t kind;  /* of window; 0: all of time */
     rung_slice window_id;
     uint32_t place, sparse, dense, total;
     rung_archive_values values;
@@ -79,7 +115,18 @@ typedef struct rung_archive_score_query {
     /* With after_seq: continue after this one, for the next page. */
     int64_t after_at_ms;
     uint64_t after_seq; /* 0: from the beginning */
+    uint32_t after_part;
 } rung_archive_score_query;
+
+/* Records that match all of the texts that are not empty. */
+typedef struct rung_archive_audit_query {
+    rung_slice board, player, kind;
+    rung_slice actor;       /* the id of a key */
+    int64_t from_ms, to_ms; /* [from, to); both 0: always */
+    bool newest_first;      /* else oldest first */
+    /* Continue after this record, for the next page; 0: from the beginning. */
+    uint64_t after_seq, after_entry;
+} rung_archive_audit_query;
 
 typedef struct rung_archive_query {
     rung_slice board;
@@ -106,6 +153,8 @@ typedef struct rung_archive_view {
 } rung_archive_view;
 
 typedef struct rung_archive_port {
+    /* How long the next question may take; afterwards it fails. May be NULL: none takes long. */
+    void (*limit)(rung_archive *a, uint32_t ms);
     /* The last archived sequence (0: none) and the log time there. `log_time_ms_out` may be NULL. */
     rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
                           rung_err *err);
@@ -127,7 +176,7 @@ typedef struct rung_archive_port {
     rung_status (*rows)(rung_archive_view *view, uint32_t n, const rung_slice *ids, rung_row *rows,
                         bool *found, rung_err *err);
 
-    /* The next three: results are valid until the next query. */
+    /* The next four: results are valid until the next query. */
 
     /* Closed windows of a board, latest end first. kind 0: all kinds. before_end_ms is INT64_MAX for the first page,
      * then the end of the last window shown. */
@@ -142,6 +191,9 @@ typedef struct rung_archive_port {
     /* Score events by board, player and time, ordered by (at, seq) in either direction. */
     rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
                           rung_archive_score *out, uint32_t *count_out, rung_err *err);
+    /* The audit trail, ordered by (seq, entry) in either direction. */
+    rung_status (*audit)(rung_archive *a, const rung_archive_audit_query *q, uint32_t limit,
+                         rung_archive_audit *out, uint32_t *count_out, rung_err *err);
 } rung_archive_port;
 
 /* The archive's progress, and how far it must be for its answers to be up to date. */
@@ -151,7 +203,12 @@ typedef struct rung_archive_stats {
     uint64_t closed_seq;  /* the last event that closed a window */
     uint64_t behind_events, windows, failures; /* windows and failures: since the start */
     int64_t behind_ms; /* age of the oldest event that is not archived, to within one batch */
-    bool is_damaged;   /* the file, found after the start */
+    uint64_t outcomes_lost,
+        changes_lost; /* since the start: records that lack their outcome, or what they changed */
+    uint64_t cpu_ns;  /* processor time since the start */
+    bool is_damaged;  /* the file, found after the start */
+    bool is_failing;  /* the last attempt to write failed */
+    bool is_writer;   /* of several servers that share the archive, this one wrote last */
 } rung_archive_stats;
 
 #endif

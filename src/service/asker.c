@@ -15,7 +15,12 @@
 
 #include "base/fair.h"
 
-enum { LOOK_MS = 2 /* how often to check the archive's progress while a question waits for it */ };
+enum {
+    LOOK_MS = 2, /* how often to check the archive's progress while a question waits for it */
+    /* how long the archive may work on a question, whatever its deadline */
+    LIMIT_MS_MIN = 100,
+    LIMIT_MS_MAX = 60000
+};
 
 typedef struct reader {
     rung_asker_work work;
@@ -23,6 +28,7 @@ typedef struct reader {
     const rung_archive_port *port;
     rung_archive *archive;
     rung_archive_job *job; /* NULL: it is free */
+    uint32_t limit_ms;     /* of that job, from its start */
 } reader;
 
 struct rung_asker {
@@ -100,8 +106,12 @@ static void finish(rung_asker *a, rung_archive_job *job) {
 
 static void refuse_late(rung_asker *a, rung_archive_job *job) {
     a->stats.late++;
-    job->status = RUNG_FAIL_WHY(&job->err, RUNG_EBUSY, RUNG_REASON_ARCHIVE_BEHIND,
-                                "the archive has not caught up with what changed this window");
+    if (marks_of(a).is_failing)
+        job->status = RUNG_FAIL_WHY(&job->err, RUNG_EIO, RUNG_REASON_ARCHIVE,
+                                    "the archive cannot be written and is behind");
+    else
+        job->status = RUNG_FAIL_WHY(&job->err, RUNG_EBUSY, RUNG_REASON_ARCHIVE_BEHIND,
+                                    "the archive has not caught up with what changed this window");
     finish(a, job);
 }
 
@@ -137,6 +147,8 @@ static void ask_next(rung_asker *a);
 static void run(rung_asker_work *w) {
     reader *r = w->ctx;
     rung_archive_job *job = r->job; /* not touched by the loop until worked() */
+    if (r->port->limit)
+        r->port->limit(r->archive, r->limit_ms);
     job->status = job->run(job, r->port, r->archive);
 }
 
@@ -174,8 +186,12 @@ static void worked(rung_asker_work *w) {
 
 /* False: out of memory for now. */
 static bool begin_work(rung_asker *a, reader *r, rung_archive_job *job) {
+    int64_t left_ms = job->deadline_ms - a->config.now_ms(a->config.ctx);
     r->work = (rung_asker_work){.run = run, .done = worked, .ctx = r};
     r->job = job;
+    r->limit_ms = left_ms < LIMIT_MS_MIN   ? LIMIT_MS_MIN
+                  : left_ms < LIMIT_MS_MAX ? (uint32_t)left_ms
+                                           : LIMIT_MS_MAX;
     if (!a->config.work(a->config.ctx, (uint32_t)(r - a->readers), &r->work)) {
         r->job = NULL;
         return false;

@@ -62,7 +62,7 @@ typedef struct item {
     bool is_brief;        /* of a score */
 } item;
 
-typedef enum phase { PHASE_OPEN, PHASE_FULL, PHASE_CLOSING, PHASE_FAILED } phase;
+typedef enum phase { PHASE_OPEN, PHASE_FULL, PHASE_CLOSING, PHASE_FAILED, PHASE_PAST } phase;
 
 /* Working: answers and questions are being called, so work must not be entered again. Resting: one of them took long;
  * return to the loop. */
@@ -125,7 +125,7 @@ rung_status rung_commit_create(const rung_commit_config *config, rung_commit **c
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     c->config = *config;
     c->state = config->state;
-    c->phase = config->is_full ? PHASE_FULL : PHASE_OPEN;
+    c->phase = config->is_past ? PHASE_PAST : config->is_full ? PHASE_FULL : PHASE_OPEN;
     c->mask = size - 1;
     c->waiting.max = c->reads.max = config->waiting_max;
     c->bytes.max = (uint32_t)config->bytes_max;
@@ -262,6 +262,9 @@ __attribute__((noinline)) static rung_status refuse_put(const rung_commit *c, ru
     if (c->phase == PHASE_FULL)
         return RUNG_FAIL(err, RUNG_ENOSPC,
                          "there is no space for the log: changes are refused until there is some");
+    if (c->phase == PHASE_PAST)
+        return RUNG_FAIL_WHY(err, RUNG_EREFUSED, RUNG_REASON_READ_ONLY,
+                             "this server shows a moment of the past: nothing can be changed");
     if (err)
         *err = c->failure;
     return c->failure.code;
@@ -314,11 +317,30 @@ __attribute__((noinline)) static rung_status encode_first(rung_commit *c, rung_e
     return st;
 }
 
+/* Servers of a shared log that do not know the level of an event would stop at it. In a log of our own the level is
+ * raised before anything else. */
+static rung_status check_level(const rung_commit *c, const rung_event *event, rung_err *err) {
+    if (!rung_log_is_shared(c->config.log) || rung_event_level(event) <= rung_state_rules(c->state))
+        return RUNG_OK;
+    return RUNG_FAIL_WHY(
+        err, RUNG_EBUSY, RUNG_REASON_OLDER_SERVERS,
+        "the log is at level %u of the rules, as a server that shares it, and this "
+        "needs level %u",
+        rung_state_rules(c->state), rung_event_level(event));
+}
+
 rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *event,
                             rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
                             rung_err *err) {
     size_t len = 0;
     rung_status st = c->phase == PHASE_OPEN ? RUNG_OK : refuse_put(c, err);
+    /* Servers of a shared log that do not know level 2 cannot read an actor either. */
+    event->has_actor =
+        from.actor && rung_event_is_audited(event) && rung_state_rules(c->state) >= 2;
+    if (event->has_actor)
+        event->actor = *from.actor;
+    if (st == RUNG_OK)
+        st = check_level(c, event, err);
     if (st == RUNG_OK)
         st = check_share(c, from, err);
     if (st == RUNG_OK && c->config.memory)

@@ -46,6 +46,7 @@ typedef struct rung_commit_config {
     rung_log *log;                     /* borrowed, started at the state's next sequence */
     bool is_kept;                      /* the log is durable: all it has must be applied */
     bool is_full;                      /* the log has no space, and that was reported */
+    bool is_past;                      /* the state is that of the past: refuse all changes */
     rung_log_time *time;               /* borrowed */
     rung_memory_limit *memory;         /* borrowed; NULL: none */
     const rung_hub_follower *follower; /* borrowed; of `before`, `applied`, `passed`. NULL: none */
@@ -76,15 +77,16 @@ typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outc
 
 /* The sender, for fair shares of the limits (base/fair.h). All zero: the server itself, with no share of its own. */
 typedef struct rung_hub_sender {
-    uint32_t share;  /* below RUNG_FAIR_SHARES; from rung_access_share() */
-    bool is_patient; /* can wait (a stream, a pipeline), so it is refused earlier */
+    uint32_t share;          /* below RUNG_FAIR_SHARES; from rung_access_share() */
+    bool is_patient;         /* can wait (a stream, a pipeline), so it is refused earlier */
+    const rung_actor *actor; /* recorded with events of the audit trail; NULL: not recorded */
 } rung_hub_sender;
 
-/* Queue a change; the event is copied. Sets event->ts_ms. `sink` (may be NULL) is called with `ctx` for every command
- * of an event of kind RUNG_EVENT_KEYS as it takes effect (state/keyspace/keys.h), right before `answer`. RUNG_OK:
- * `answer` (may be NULL) is called exactly once, later. Otherwise nothing happened and it is not called: RUNG_EINVAL
- * names the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is in flight, in all or for this sender;
- * RUNG_EFULL (memory); RUNG_ENOSPC; RUNG_ECLOSED; the failure. */
+/* Queue a change; the event is copied. Sets event->ts_ms, has_actor and actor. `sink` (may be NULL) is called with
+ * `ctx` for every command of an event of kind RUNG_EVENT_KEYS as it takes effect (state/keyspace/keys.h), right before
+ * `answer`. RUNG_OK: `answer` (may be NULL) is called exactly once, later. Otherwise nothing happened and it is not
+ * called: RUNG_EINVAL names the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is in flight, in all
+ * or for this sender; RUNG_EFULL (memory); RUNG_ENOSPC; RUNG_ECLOSED; the failure. */
 RUNG_NODISCARD rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *event,
                                            rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
                                            rung_err *err);

@@ -24,8 +24,7 @@ static rung_status check_zone(const rung_board_def *def, rung_err *err) {
 }
 
 /* `old` is NULL for a new board. */
-static rung_status check_sense(const rung_board_def *def, const rung_board_def *old,
-                               rung_err *err) {
+rung_status rung_define_check(const rung_board_def *def, const rung_board_def *old, rung_err *err) {
     rung_status st = RUNG_OK;
     if (!old || old->limits != def->limits)
         st = check_limits(def, err);
@@ -34,12 +33,13 @@ static rung_status check_sense(const rung_board_def *def, const rung_board_def *
     return st;
 }
 
-rung_status rung_define_put(const rung_service *s, rung_slice board, const rung_board_def *def,
-                            bool *is_new_out, rung_hub_answer *answer, void *ctx, rung_err *err) {
+rung_status rung_define_put(const rung_service *s, rung_hub_sender from, rung_slice board,
+                            const rung_board_def *def, bool *is_new_out, rung_hub_answer *answer,
+                            void *ctx, rung_err *err) {
     const rung_board_def *old;
     bool is_new = rung_state_board(rung_hub_state(s->hub), board, &old) != RUNG_OK;
     if (is_new_out)
         *is_new_out = is_new;
-    rung_status st = check_sense(def, is_new ? NULL : old, err);
-    return st < 0 ? st : rung_hub_define(s->hub, board, def, answer, ctx, err);
+    rung_status st = rung_define_check(def, is_new ? NULL : old, err);
+    return st < 0 ? st : rung_hub_define(s->hub, from, board, def, answer, ctx, err);
 }

@@ -43,9 +43,13 @@ static void before(void *ctx, const rung_state *state, int64_t ts_ms) {
     TELL(ctx, before, state, ts_ms);
 }
 
+static void prepare(void *ctx, const rung_state *state, uint64_t seq, const rung_event *event) {
+    TELL(ctx, prepare, state, seq, event);
+}
+
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses) {
-    TELL(ctx, applied, first_seq, count, events, statuses);
+                    const rung_status *statuses, const rung_outcome *outcomes) {
+    TELL(ctx, applied, first_seq, count, events, statuses, outcomes);
 }
 
 static void passed(void *ctx, uint64_t seq) {
@@ -90,6 +94,7 @@ void rung_followers_init(rung_followers *f) {
     f->port = (rung_hub_follower){.ctx = f,
                                   .begin = begin,
                                   .before = before,
+                                  .prepare = prepare,
                                   .applied = applied,
                                   .passed = passed,
                                   .catch_up = catch_up,

@@ -42,6 +42,7 @@ struct rung_hub {
     rung_alloc_meter meter; /* of the state */
     rung_memory_limit memory;
     rung_store *store; /* NULL: nothing is kept */
+    rung_past *past;   /* with config.as_of: has the state. NULL: now */
     rung_log *log;
     rung_state *state;
     rung_commit *commit;
@@ -50,6 +51,7 @@ struct rung_hub {
     rung_waiters waiters;
     rung_waiters asking; /* for the end of a shared log; `seq` is the number of their probe */
     uint64_t probes, probes_answered; /* has_probe: the last one is in flight */
+    uint32_t probes_spent;            /* since the last tick */
     rung_err probe_err;               /* of the last one answered; code RUNG_OK: it is committed */
     bool has_probe;
     bool is_probe_queued;       /* it is not proposed yet */
@@ -98,12 +100,21 @@ static void tell_before(void *ctx, const rung_state *state, int64_t ts_ms) {
         f->before(f->ctx, state, ts_ms);
 }
 
+static void tell_prepare(void *ctx, const rung_state *state, uint64_t seq,
+                         const rung_event *event) {
+    const rung_hub *h = ctx;
+    const rung_hub_follower *f = h->config.follower;
+    if (f && f->prepare)
+        f->prepare(f->ctx, state, seq, event);
+}
+
 static void tell_applied(void *ctx, uint64_t first_seq, uint32_t count,
-                         const rung_event *const *events, const rung_status *statuses) {
+                         const rung_event *const *events, const rung_status *statuses,
+                         const rung_outcome *outcomes) {
     const rung_hub *h = ctx;
     const rung_hub_follower *f = h->config.follower;
     if (f && f->applied)
-        f->applied(f->ctx, first_seq, count, events, statuses);
+        f->applied(f->ctx, first_seq, count, events, statuses, outcomes);
     if (h->observer)
         h->observer(h->observer_ctx, count, events);
 }
@@ -178,6 +189,41 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
     return st;
 }
 
+/* ---- a moment of the past ---- */
+
+static bool tell_past(void *ctx, const char *what, uint64_t done, uint64_t total) {
+    const rung_hub *h = ctx;
+    if (h->config.progress)
+        h->config.progress(h->config.ctx, what, done, total);
+    return true;
+}
+
+static int64_t still_ms(void *ctx) {
+    return rung_past_now(((const rung_hub *)ctx)->past);
+}
+
+/* The log is in memory and gets nothing. The clock stands still, and has no boot time that could contradict it. */
+static rung_status open_past(rung_hub *h, const rung_state_config *state, rung_err *err) {
+    rung_hub_config *c = &h->config;
+    rung_past_config past = {
+        .log = {.fs = c->fs, .alloc = c->alloc, .path = c->path, .log = c->log},
+        .moment = *c->as_of,
+        .now_ms = rung_clock_now(&c->clock),
+        .memory_max = c->memory_max,
+        .hash_key = state->hash_key,
+        .threads = c->threads,
+        .progress = tell_past,
+        .ctx = h};
+    rung_status st = rung_past_open(&past, &h->past, NULL, err);
+    rung_ignore(rung_log_close(c->log, NULL), "it was only read");
+    c->log = NULL;
+    if (st < 0)
+        return st;
+    c->clock = (rung_clock){.now_ms = still_ms, .ctx = h, .monotonic_us = c->clock.monotonic_us};
+    h->state = rung_past_state(h->past);
+    return rung_memory_log_create(c->alloc, c->waiting_max + 1, &h->log, err);
+}
+
 static rung_status open_memory(rung_hub *h, const rung_state_config *state, rung_err *err) {
     rung_status st = rung_state_create(state, &h->state);
     if (st < 0)
@@ -206,6 +252,8 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
     rung_status st = rung_random_hash_key(c->random, &state.hash_key, err);
     if (st < 0)
         return st;
+    if (c->as_of)
+        return open_past(h, &state, err);
     return c->path ? open_folder(h, &state, err) : open_memory(h, &state, err);
 }
 
@@ -340,12 +388,16 @@ static void look_at_nodes(rung_hub *h) {
 
 static rung_status open_commit(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
-    h->listener = (rung_hub_follower){
-        .ctx = h, .before = tell_before, .applied = tell_applied, .passed = tell_passed};
+    h->listener = (rung_hub_follower){.ctx = h,
+                                      .before = tell_before,
+                                      .prepare = tell_prepare,
+                                      .applied = tell_applied,
+                                      .passed = tell_passed};
     rung_commit_config commit = {.alloc = c->alloc,
                                  .state = h->state,
                                  .log = h->log,
                                  .is_kept = h->store != NULL,
+                                 .is_past = h->past != NULL,
                                  .is_full = h->store && rung_store_stat(h->store).is_full,
                                  .time = &h->time,
                                  .memory = c->memory_max ? &h->memory : NULL,
@@ -373,6 +425,8 @@ static rung_status open_parts(rung_hub *h, rung_err *err) {
                                     .time = &h->time,
                                     .every = c->snapshot_every,
                                     .every_ms = c->snapshot_every_ms,
+                                    .retention = c->log_keep,
+                                    .alloc = c->alloc,
                                     .say = c->say,
                                     .ctx = c->ctx};
     st = rung_snapshots_init(&h->snapshots, err);
@@ -382,10 +436,14 @@ static rung_status open_parts(rung_hub *h, rung_err *err) {
 }
 
 static rung_status release(rung_hub *h, rung_err *err) {
+    rung_snapshots_deinit(&h->snapshots);
     rung_status st = h->store ? rung_store_close(h->store, err) : rung_log_close(h->log, err);
     rung_ignore(rung_log_close(h->config.log, NULL), "nothing was proposed to it yet");
     rung_commit_destroy(h->commit); /* after the log, which reads its bytes */
-    rung_state_destroy(h->state);
+    if (h->past)
+        rung_past_close(h->past);
+    else
+        rung_state_destroy(h->state);
     rung_alloc_free(h->config.alloc, h, sizeof *h);
     return st;
 }
@@ -404,6 +462,8 @@ static rung_status begin_life(rung_hub *h, rung_err *err) {
     rung_log_time_watch(&h->time, rung_state_time(h->state));
     if (h->nodes)
         rung_nodes_go_live(h->nodes, rung_log_time_now(&h->time));
+    if (h->past)
+        return RUNG_OK;
     rung_status st = put_first(h, err);
     if (st < 0)
         return st;
@@ -475,30 +535,31 @@ rung_commit *rung_hub_commit(const rung_hub *h) {
     return h->commit;
 }
 
-static rung_status define_in_zone(rung_hub *h, rung_event *event, rung_hub_answer *answer,
-                                  void *ctx, rung_err *err) {
-    const rung_alloc *a = h->config.alloc;
-    char *rules = rung_alloc_get(a, RUNG_ZONE_PACKED_MAX);
-    if (!rules)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+rung_status rung_hub_find_zone(const rung_hub *h, rung_board_def *def, char *room, rung_err *err) {
+    bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
     size_t len;
+    if (is_utc || def->zone_rules.len > 0)
+        return RUNG_OK;
     rung_status st =
-        rung_zoneinfo_pack(h->config.zoneinfo, event->defined.def.zone_name, a, rules, &len, err);
-    if (st == RUNG_OK) {
-        event->defined.def.zone_rules = rung_slice_of(rules, len);
-        st = rung_hub_put(h, event, answer, ctx, err);
-    }
-    rung_alloc_free(a, rules, RUNG_ZONE_PACKED_MAX);
+        rung_zoneinfo_pack(h->config.zoneinfo, def->zone_name, h->config.alloc, room, &len, err);
+    if (st == RUNG_OK)
+        def->zone_rules = rung_slice_of(room, len);
     return st;
 }
 
-rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def *def,
-                            rung_hub_answer *answer, void *ctx, rung_err *err) {
+rung_status rung_hub_define(rung_hub *h, rung_hub_sender from, rung_slice board,
+                            const rung_board_def *def, rung_hub_answer *answer, void *ctx,
+                            rung_err *err) {
     rung_event event = {.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = board, .def = *def}};
-    bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
-    if (is_utc || def->zone_rules.len > 0)
-        return rung_hub_put(h, &event, answer, ctx, err);
-    return define_in_zone(h, &event, answer, ctx, err);
+    const rung_alloc *a = h->config.alloc;
+    char *room = rung_alloc_get(a, RUNG_ZONE_PACKED_MAX);
+    if (!room)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    rung_status st = rung_hub_find_zone(h, &event.defined.def, room, err);
+    if (st == RUNG_OK)
+        st = rung_commit_put(h->commit, from, &event, NULL, answer, ctx, err);
+    rung_alloc_free(a, room, RUNG_ZONE_PACKED_MAX);
+    return st;
 }
 
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
@@ -511,7 +572,11 @@ void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
  *
  * A broker's word is not enough: one that was replaced as leader and has not noticed names an end that other nodes have
  * passed. A committed event of our own is proof: it follows everything that was acknowledged before it was proposed. So
- * those who ask share a tick, which changes nothing: the probe. Who comes after it was proposed needs the next one. */
+ * those who ask share a tick, which changes nothing: the probe. Who comes after it was proposed needs the next one.
+ * Readers must not fill the log, so there are at most PROBES_PER_TICK between two calls of rung_hub_tick; who asks then
+ * waits for the next. */
+
+enum { PROBES_PER_TICK = 100 };
 
 static void probe_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
@@ -530,6 +595,9 @@ static void probe_answered(void *ctx, rung_status st, const rung_outcome *outcom
 static void put_probe(rung_hub *h) {
     rung_event tick = {.kind = RUNG_EVENT_TICK};
     rung_err err;
+    if (h->has_probe || h->probes_spent == PROBES_PER_TICK)
+        return;
+    h->probes_spent++;
     h->probes++;
     h->has_probe = h->is_probe_queued = true;
     rung_status st = rung_hub_put(h, &tick, probe_answered, h, &err);
@@ -547,7 +615,7 @@ static void hear_probe(rung_hub *h) {
         else
             rung_waiters_add(&h->waiters, w);
     }
-    if (h->asking.first && !h->has_probe)
+    if (h->asking.first)
         put_probe(h);
 }
 
@@ -559,8 +627,7 @@ void rung_hub_wait_for_end(rung_hub *h, rung_hub_waiter *w) {
     }
     w->seq = w->probe = h->probes + !h->is_probe_queued;
     rung_waiters_add(&h->asking, w);
-    if (!h->has_probe)
-        put_probe(h);
+    put_probe(h);
 }
 
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w) {
@@ -660,6 +727,7 @@ static void look_after_snapshots(rung_hub *h) {
 
 void rung_hub_tick(rung_hub *h) {
     RUNG_ASSERT(!rung_commit_is_working(h->commit));
+    h->probes_spent = 0;
     rung_log_time_watch(&h->time, rung_state_time(h->state));
     rung_log_time_keep_if_due(&h->time);
     if (h->store) {
@@ -749,6 +817,10 @@ int64_t rung_hub_silent_ms(const rung_hub *h) {
     return h->silent_ms;
 }
 
+rung_status rung_hub_check_present(const rung_hub *h, rung_err *err) {
+    return h->past ? rung_commit_may_put(h->commit, err) : RUNG_OK;
+}
+
 int64_t rung_hub_now(rung_hub *h) {
     return rung_log_time_now(&h->time);
 }
@@ -769,8 +841,8 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .sync_count = log.sync_count,
         .sync_us_total = log.sync_us_total,
         .log_bytes = log.bytes,
-        .memory = h->meter.used,
-        .memory_peak = h->meter.peak,
+        .memory = h->past ? rung_past_memory(h->past) : h->meter.used,
+        .memory_peak = h->past ? rung_past_memory(h->past) : h->meter.peak,
         .memory_max = h->memory.max,
         .memory_refused = h->memory.refused,
         .durable_seq = h->store ? rung_log_durable_seq(h->log) : applied_seq,
@@ -787,7 +859,17 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .snapshot_seq = snapshots->newest_seq,
         .is_snapshotting = snapshots->phase == RUNG_SNAPSHOT_WRITING,
         .snapshot_ms = snapshots->newest_ms,
+        .log_first_seq = h->store ? rung_log_first_seq(h->log) : 0,
+        .log_disk_bytes = h->store ? rung_store_log_bytes(h->store, 0) : 0,
+        .log_reach_ms = rung_snapshots_reach_ms(snapshots),
+        .is_log_short = snapshots->plan.has_given_way,
+        .snapshots_kept = snapshots->list.count,
+        .snapshot_bytes = rung_snapshots_bytes(snapshots),
     };
     memcpy(s.sync_us, log.sync_us, sizeof s.sync_us);
     return s;
+}
+
+const rung_movers *rung_hub_movers(const rung_hub *h) {
+    return h->past ? rung_past_movers(h->past) : NULL;
 }

@@ -26,6 +26,8 @@
 #include "service/hub_follower.h"
 #include "service/log_time.h"
 #include "service/nodes.h"
+#include "service/past.h"
+#include "service/retention.h"
 #include "service/waiters.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
@@ -54,6 +56,10 @@ typedef struct rung_hub_config {
     uint64_t checkpoint_every;
     uint32_t heartbeat_ms;
     uint64_t segment_size; /* 0: 64 MiB */
+    /* Open the folder as it was at that moment, beside the server that writes it (past.h): no lock, no change, and the
+     * clock stands still. All changes are refused (RUNG_EREFUSED, RUNG_REASON_READ_ONLY). memory_max bounds what is
+     * read. There is no follower. NULL: now. */
+    const rung_moment *as_of;
     /* As in rung_config. */
     uint32_t sync_every_ms, id_capacity;
     bool packs; /* compress full segments of the log; not if inline */
@@ -70,6 +76,8 @@ typedef struct rung_hub_config {
     uint64_t snapshot_every;
     int64_t
         snapshot_every_ms; /* a snapshot after this time, even if the log has grown by less; 0: no limit */
+    /* How much of the log and of its snapshots is kept (retention.h). Zero: what the newest two snapshots need. */
+    rung_retention log_keep;
     /* Of a shared log: ready when at most so many records of it are not applied; 0: 10,000. */
     uint64_t ready_lag_max;
     const rung_hub_follower *follower; /* NULL: none */
@@ -107,8 +115,13 @@ rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer, void *ctx,
 }
 
 /* The same for a board definition; looks up the rules of its time zone. RUNG_EABSENT: no such zone. */
-RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def *def,
-                                           rung_hub_answer *answer, void *ctx, rung_err *err);
+RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_hub_sender from, rung_slice board,
+                                           const rung_board_def *def, rung_hub_answer *answer,
+                                           void *ctx, rung_err *err);
+
+/* Look up the rules of a definition's time zone, unless it has them. `room` has RUNG_ZONE_PACKED_MAX bytes. */
+RUNG_NODISCARD rung_status rung_hub_find_zone(const rung_hub *h, rung_board_def *def, char *room,
+                                              rung_err *err);
 
 /* ---- questions: rung_hub_state() may be read at any time ---- */
 
@@ -130,6 +143,10 @@ const rung_state *rung_hub_state(const rung_hub *h);
 /* The age of what it says: how many milliseconds ago a shared log last answered, as of the last tick. 0: it answers. */
 int64_t rung_hub_silent_ms(const rung_hub *h);
 int64_t rung_hub_now(rung_hub *h);
+/* With config.as_of that has since_ms; otherwise NULL. Borrowed. */
+const rung_movers *rung_hub_movers(const rung_hub *h);
+/* It shows a moment of the past (config.as_of): RUNG_EREFUSED, as for every change. Otherwise RUNG_OK. */
+RUNG_NODISCARD rung_status rung_hub_check_present(const rung_hub *h, rung_err *err);
 
 /* ---- the loop's part ---- */
 
@@ -188,6 +205,10 @@ typedef struct rung_hub_stats {
     uint64_t snapshots, snapshot_failures, snapshot_seq; /* of the newest */
     bool is_snapshotting;
     int64_t snapshot_ms; /* when the newest was complete; 0: none since the start */
+    uint64_t log_first_seq, log_disk_bytes; /* 0: there is no folder, or the log is elsewhere */
+    int64_t log_reach_ms;                   /* the oldest moment that can be rebuilt; 0: unknown */
+    bool is_log_short;                      /* size or disk end it before log.keep is over */
+    uint64_t snapshots_kept, snapshot_bytes;
 } rung_hub_stats;
 rung_hub_stats rung_hub_stat(const rung_hub *h);
 

@@ -21,9 +21,11 @@ typedef struct rung_hub_follower {
                          uint64_t state_seq, const rung_state *state, rung_err *err);
     /* Before the first event of each UTC hour is applied. */
     void (*before)(void *ctx, const rung_state *state, int64_t ts_ms);
-    /* These events were applied, in order. They are valid during the call. */
+    /* Event `seq`, which is not a score, is about to be applied: the state is as before it. */
+    void (*prepare)(void *ctx, const rung_state *state, uint64_t seq, const rung_event *event);
+    /* These events were applied, in order. All of it is valid during the call. */
     void (*applied)(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses);
+                    const rung_status *statuses, const rung_outcome *outcomes);
     /* The record of this sequence is not an event: a server's report. */
     void (*passed)(void *ctx, uint64_t seq);
     void (*on_close)(void *ctx, rung_slice board,

@@ -4,9 +4,11 @@
 #include <rung/rung.h>
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "service/ask.h"
 #include "service/define.h"
 #include "service/hub.h"
+#include "service/matches.h"
 #include "service/moderate.h"
 #include "service/submit.h"
 
@@ -96,6 +98,9 @@ static void take_answer(void *ctx, rung_status st, const rung_outcome *outcome,
         *one->err = *err;
 }
 
+/* The actor of all changes: who runs this process. */
+static const rung_actor itself = {.address = {"library", 7}};
+
 /* Commit and answer everything that was put. */
 static void settle(rung *db) {
     do
@@ -105,8 +110,8 @@ static void settle(rung *db) {
 
 static rung_status submit(rung *db, rung_event *event, rung_outcome *out, rung_err *err) {
     one_answer one = {.out = out, .err = err};
-    rung_status st =
-        rung_moderate_put(&db->service, (rung_hub_sender){0}, event, take_answer, &one, err);
+    rung_status st = rung_moderate_put(&db->service, (rung_hub_sender){.actor = &itself}, event,
+                                       take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);
@@ -120,7 +125,7 @@ static rung_status put_score(rung *db, rung_event *event, rung_hub_answer *answe
                              rung_err *err) {
     rung_access_answer why;
     rung_status st =
-        rung_submit_put(&db->service, (rung_hub_sender){0}, event, 0, answer, ctx, &why);
+        rung_submit_put(&db->service, NULL, (rung_hub_sender){0}, event, 0, answer, ctx, &why);
     if (st < 0 && err)
         *err = why.err;
     return st;
@@ -138,6 +143,39 @@ rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *o
     settle(db);
     return one.status;
 }
+
+/* ---- matches ---- */
+
+rung_status rung_match_add(uint8_t *packed, size_t size, size_t *len,
+                           const rung_match_entry *player, rung_err *err) {
+    rung_match_entry entry = *player;
+    entry.weight = entry.weight == 0 ? 1 : entry.weight;
+    entry.played = entry.played == 0 ? 1 : entry.played;
+    rung_status st = rung_match_entry_check(&entry, err);
+    if (st < 0)
+        return st;
+    rung_byte_writer w = rung_byte_writer_of(packed + *len, size - *len);
+    if (!rung_match_put(&w, &entry))
+        return RUNG_FAIL(err, RUNG_ELIMIT, "no room for another player");
+    *len += rung_byte_writer_length(&w);
+    return RUNG_OK;
+}
+
+rung_status rung_submit_match(rung *db, const rung_match_event *match, rung_err *err) {
+    rung_event event; /* large: only what a match has is set */
+    one_answer one = {.err = err};
+    event.kind = RUNG_EVENT_MATCH;
+    event.match = *match;
+    rung_status st = rung_match_packed_check(match->packed, &event.match.player_count, err);
+    if (st >= 0)
+        st = rung_match_submit(&db->service, (rung_hub_sender){0}, &event, take_answer, &one, err);
+    if (st < 0)
+        return st;
+    settle(db);
+    return one.status;
+}
+
+/* ---- many scores ---- */
 
 /* Where the answers to many scores go. Until it is answered, a score that was put has the status
  * RUNG_PARTIAL. */
@@ -199,7 +237,8 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
 rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
                               rung_err *err) {
     one_answer one = {.err = err};
-    rung_status st = rung_define_put(&db->service, board, def, NULL, take_answer, &one, err);
+    rung_status st = rung_define_put(&db->service, (rung_hub_sender){.actor = &itself}, board, def,
+                                     NULL, take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);

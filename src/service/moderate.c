@@ -31,3 +31,23 @@ rung_status rung_moderate_put(const rung_service *s, rung_hub_sender from, rung_
         return st;
     return rung_commit_put(rung_hub_commit(s->hub), from, event, NULL, answer, ctx, err);
 }
+
+rung_status rung_moderate_key(const rung_service *s, const rung_actor *actor, const rung_key *key,
+                              bool is_revoked, rung_err *err) {
+    char boards[RUNG_KEY_BOARDS_MAX], *end = boards;
+    for (uint32_t i = 0; i < key->pattern_count; i++) {
+        if ((size_t)(boards + sizeof boards - end) < key->patterns[i].len + 1)
+            break; /* the first ones tell enough */
+        if (i)
+            *end++ = ',';
+        rung_slice_put(&end, key->patterns[i]);
+    }
+    rung_event event = {.kind = RUNG_EVENT_KEY_CHANGED,
+                        .key = {.id = key->id,
+                                .role = rung_slice_str(rung_role_name(key->role)),
+                                .boards = rung_slice_of(boards, (size_t)(end - boards)),
+                                .is_revoked = is_revoked,
+                                .expires_ms = key->expires_ms}};
+    return rung_commit_put(rung_hub_commit(s->hub), (rung_hub_sender){.actor = actor}, &event, NULL,
+                           NULL, NULL, err);
+}

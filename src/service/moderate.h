@@ -16,4 +16,8 @@ RUNG_NODISCARD rung_status rung_moderate_put(const rung_service *s, rung_hub_sen
                                              rung_event *event, rung_hub_answer *answer, void *ctx,
                                              rung_err *err);
 
+/* Record in the log that a key of the server was created or revoked: id, role, boards and expiry, no secret. */
+RUNG_NODISCARD rung_status rung_moderate_key(const rung_service *s, const rung_actor *actor,
+                                             const rung_key *key, bool is_revoked, rung_err *err);
+
 #endif

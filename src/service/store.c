@@ -44,7 +44,10 @@ struct rung_store {
     rung_file lock;
     rung_child *child; /* NULL: no save is running */
     rung_nodes *nodes; /* NULL: the log is not shared */
-    bool is_followed;  /* between the follower's begin and end */
+    uint64_t *keep;    /* ascending; NULL and has_keep: only the newest two */
+    size_t keep_count;
+    bool has_keep;
+    bool is_followed; /* between the follower's begin and end */
     rung_store_stats stats;
 };
 
@@ -462,6 +465,7 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
     rung_status st = rung_log_close(s->log, err);
     leave_folder(s);
     rung_nodes_destroy(s->nodes);
+    rung_alloc_free(s->config.alloc, s->keep, s->keep_count * sizeof *s->keep);
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
 }
@@ -532,9 +536,11 @@ static rung_status write_snapshot(rung_store *s, const rung_state *state,
                                   const rung_child_life *life, rung_err *err) {
     snapshot_target to = {.err = err, .life = life};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
-    rung_status st =
-        rung_snapshot_writer_begin(rung_store_dir(s), life ? life->alloc : s->config.alloc,
-                                   rung_log_id(s->log), rung_state_seq(state), &to.writer, err);
+    const rung_alloc *alloc = life ? life->alloc : s->config.alloc;
+    if (s->has_keep)
+        rung_snapshot_remove_old(rung_store_dir(s), alloc, UINT64_MAX, s->keep, s->keep_count);
+    rung_status st = rung_snapshot_writer_begin(rung_store_dir(s), alloc, rung_log_id(s->log),
+                                                rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
     st = rung_state_save(state, write_block, &to, NULL);
@@ -543,8 +549,30 @@ static rung_status write_snapshot(rung_store *s, const rung_state *state,
         return st;
     }
     rung_snapshot_info info;
+    int64_t time_ms = rung_state_time(state);
     digest_bytes(state, digest);
+    rung_snapshot_writer_set_time(to.writer, time_ms == INT64_MIN ? 0 : time_ms);
+    rung_snapshot_writer_keep(to.writer, s->keep, s->keep_count);
     return rung_snapshot_writer_finish(to.writer, digest, &info, err);
+}
+
+rung_status rung_store_keep(rung_store *s, const uint64_t *seqs, size_t count, rung_err *err) {
+    uint64_t *copy = count ? rung_alloc_get(s->config.alloc, count * sizeof *copy) : NULL;
+    if (count && !copy)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the list of snapshots to keep");
+    if (count)
+        memcpy(copy, seqs, count * sizeof *copy);
+    rung_alloc_free(s->config.alloc, s->keep, s->keep_count * sizeof *s->keep);
+    s->keep = copy;
+    s->keep_count = count;
+    s->has_keep = true;
+    return RUNG_OK;
+}
+
+void rung_store_remove_old(rung_store *s) {
+    if (!s->child && s->has_keep)
+        rung_snapshot_remove_old(rung_store_dir(s), s->config.alloc, UINT64_MAX, s->keep,
+                                 s->keep_count);
 }
 
 /* RUNG_OK when there is something to save and nobody at it. */
@@ -608,4 +636,18 @@ rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *e
         return st;
     *seq_out = count == RUNG_SNAPSHOT_KEEP ? seqs[RUNG_SNAPSHOT_KEEP - 1] + 1 : 1;
     return RUNG_OK;
+}
+
+rung_status rung_store_list(const rung_store *s, rung_snapshot_entries *out, rung_err *err) {
+    return rung_snapshot_list_read(rung_store_dir(s), s->config.alloc, rung_log_id(s->log), out,
+                                   err);
+}
+
+rung_status rung_store_entry(const rung_store *s, uint64_t seq, rung_snapshot_entry *out,
+                             rung_err *err) {
+    return rung_snapshot_entry_read(rung_store_dir(s), rung_log_id(s->log), seq, out, err);
+}
+
+uint64_t rung_store_log_bytes(const rung_store *s, uint64_t seq) {
+    return s->segments ? rung_segment_log_bytes_from(s->segments, seq) : 0;
 }

@@ -17,6 +17,7 @@
 #include "journal/file.h"
 #include "journal/log.h"
 #include "journal/snapshot_file.h"
+#include "journal/snapshot_list.h"
 #include "journal/writer.h"
 #include "service/child.h"
 #include "service/hub_follower.h"
@@ -92,7 +93,14 @@ rung_store_stats rung_store_stat(const rung_store *s); /* about the opening */
 /* RUNG_OK; RUNG_EABSENT: the folder was removed or replaced since it was opened. */
 RUNG_NODISCARD rung_status rung_store_check_place(const rung_store *s, rung_err *err);
 
-/* Write a snapshot of `state`, whose events must be durable: sync first. Keeps the newest two. RUNG_OK;
+/* Coming saves keep these snapshots (ascending) besides the newest two, and remove all others: those that a former list
+ * named before they write, to have the space. Never called: they keep two. RUNG_ENOMEM leaves the former list. */
+RUNG_NODISCARD rung_status rung_store_keep(rung_store *s, const uint64_t *seqs, size_t count,
+                                           rung_err *err);
+/* Remove now what the next save would remove first. Not while one is being written. */
+void rung_store_remove_old(rung_store *s);
+
+/* Write a snapshot of `state`, whose events must be durable: sync first. RUNG_OK;
  * RUNG_UNCHANGED: the newest snapshot has this sequence; RUNG_EBUSY: one is being written. */
 RUNG_NODISCARD rung_status rung_store_save(rung_store *s, const rung_state *state, rung_err *err);
 
@@ -108,7 +116,16 @@ RUNG_NODISCARD rung_status rung_store_save_poll(rung_store *s, bool wait, rung_e
 /* Kill the child, if there is one: its snapshot must not get a name. */
 void rung_store_save_cancel(rung_store *s);
 
-/* Both snapshots contain the records before this sequence, which may be deleted; 0 or 1: fewer than two snapshots. */
+/* The newest two snapshots contain the records before this sequence; 0 or 1: there are fewer than two. */
 RUNG_NODISCARD rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err);
+
+/* The snapshots of the folder, read from its files. The caller releases the list. */
+RUNG_NODISCARD rung_status rung_store_list(const rung_store *s, rung_snapshot_entries *out,
+                                           rung_err *err);
+/* The one at `seq`. RUNG_NOT_FOUND, RUNG_ECORRUPT. */
+RUNG_NODISCARD rung_status rung_store_entry(const rung_store *s, uint64_t seq,
+                                            rung_snapshot_entry *out, rung_err *err);
+/* The bytes on the disk of the log's files with records from `seq` on; 0 if the log is elsewhere. */
+uint64_t rung_store_log_bytes(const rung_store *s, uint64_t seq);
 
 #endif

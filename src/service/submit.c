@@ -84,15 +84,26 @@ static rung_status check_at(const rung_score_event *e, rung_err *err) {
                            RUNG_YEAR_MAX);
 }
 
-rung_status rung_submit_check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
-                              rung_access_answer *why) {
+rung_status rung_submit_check(const rung_service *s, const rung_who *who, const rung_score_event *e,
+                              int64_t now_ms, rung_access_answer *why) {
     why->verdict = RUNG_ACCESS_OK;
     rung_status st = check_at(e, &why->err);
     if (st >= 0 && has_large(e))
         st = check_large(s, e, &why->err);
     if (st < 0)
         return st;
-    if (s->access && rung_access_admit(s->access, e->player, now_ms, why) != RUNG_ACCESS_OK)
+    if (s->access && rung_access_admit(s->access, who, e->player, now_ms, why) != RUNG_ACCESS_OK)
         return RUNG_ELIMIT;
+    return RUNG_OK;
+}
+
+rung_status rung_submit_judge(const rung_service *s, const rung_event *event, int64_t now_ms,
+                              rung_judgement *out, rung_err *err) {
+    rung_status st = check_at(&event->score, err);
+    if (st >= 0)
+        st = rung_event_check(event, err);
+    if (st < 0)
+        return st;
+    rung_state_judge(rung_hub_state(s->hub), &event->score, now_ms, out, err);
     return RUNG_OK;
 }

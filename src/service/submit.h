@@ -5,7 +5,7 @@
  *     rung_score_event *e = &event.score;                              // in place: nothing is copied
  *     rung_submit_open(&service, &who, board, now_ms, &def, &why);     // 1. access, 2. the board
  *     rung_submit_value(def, 0, RUNG_SLICE("12.5"), e, &why.err);      // 3. values, by the board's columns
- *     rung_submit_put(&service, from, &event, now_ms, answer, ctx, &why);  // 4. limits, 5. the hub
+ *     rung_submit_put(&service, &who, from, &event, now_ms, answer, ctx, &why);  // 4. limits, 5. the hub
  *
  * A protocol translates its bytes to these calls, and refusals to its own errors. A pipeline of submissions to one
  * board needs 1 and 2 once, as long as neither state nor keys change. Nothing is allocated or copied.
@@ -28,18 +28,25 @@ RUNG_NODISCARD rung_status rung_submit_open(const rung_service *s, rung_who *who
 RUNG_NODISCARD rung_status rung_submit_value(const rung_board_def *def, uint32_t column,
                                              rung_slice text, rung_score_event *e, rung_err *err);
 
-/* The last checks: time, range of summands, the player's rate. For a caller that puts several submissions in one event
- * (ZADD of many members). RUNG_ELIMIT with a verdict: the player's rate. */
-RUNG_NODISCARD rung_status rung_submit_check(const rung_service *s, const rung_score_event *e,
-                                             int64_t now_ms, rung_access_answer *why);
+/* The last checks: time, range of summands, the rates of the player and of the sender's address (`who` NULL: it has
+ * none). For a caller that puts several submissions in one event (ZADD of many members). RUNG_ELIMIT with a verdict: a
+ * rate. */
+RUNG_NODISCARD rung_status rung_submit_check(const rung_service *s, const rung_who *who,
+                                             const rung_score_event *e, int64_t now_ms,
+                                             rung_access_answer *why);
 
-/* These checks, then rung_commit_put(). RUNG_ELIMIT with a verdict: the player's rate; without one: too much is in
+/* A dry run of the board's limits and rules: what would happen to the submission now. A negative status: it would not
+ * reach the log. `err` says why, also for a refusal that is in `out`. */
+RUNG_NODISCARD rung_status rung_submit_judge(const rung_service *s, const rung_event *event,
+                                             int64_t now_ms, rung_judgement *out, rung_err *err);
+
+/* These checks, then rung_commit_put(). RUNG_ELIMIT with a verdict: a rate; without one: too much is in
  * flight. */
-RUNG_NODISCARD static inline rung_status rung_submit_put(const rung_service *s,
+RUNG_NODISCARD static inline rung_status rung_submit_put(const rung_service *s, const rung_who *who,
                                                          rung_hub_sender from, rung_event *event,
                                                          int64_t now_ms, rung_hub_answer *answer,
                                                          void *ctx, rung_access_answer *why) {
-    rung_status st = rung_submit_check(s, &event->score, now_ms, why);
+    rung_status st = rung_submit_check(s, who, &event->score, now_ms, why);
     if (st < 0)
         return st;
     return rung_commit_put(rung_hub_commit(s->hub), from, event, NULL, answer, ctx, &why->err);

@@ -34,6 +34,10 @@ void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t a
 /* A board also ranks by the attribute of a slot: remember banned players' present values. Call after the dropped
  * attributes were dropped. */
 void rung__stash_add_attribute(rung_state *s, const rung__board *b, uint32_t slot);
+/* A banned player has an entry in a window: put it into the stash. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__stash_put(rung_state *s, uint32_t player, rung__board *b,
+                                           const rung__window *w, const uint64_t *key,
+                                           const uint32_t *values);
 /* The entry that a ban holds of the view's window, or NULL. */
 const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
 /* The scope values of a stashed entry, arranged for the slots the board has now. */

@@ -14,7 +14,9 @@
 #include "state/digest.h"
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
+#include "state/match.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -22,6 +24,8 @@ rung__board *rung__board_find(const rung_state *s, rung_slice id) {
     if (s->last_board && rung_slice_eq(s->last_name, id))
         return s->last_board;
     uint32_t number;
+    if (rung__is_hidden_name(id))
+        return NULL;
     if (rung_names_find(s->board_ids, id, &number) != RUNG_OK || number >= s->board_cap)
         return NULL;                              /* nobody has the name, or a set */
     rung_state *own = (rung_state *)(uintptr_t)s; /* a shortcut, not state */
@@ -208,13 +212,13 @@ rung_digest rung__entries_digest(const rung__board *b, const rung__window *w) {
 static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     if (!w->ladder)
         return;
-    rung__digest_subtract(&s->digest, rung__entries_digest(b, w));
+    rung__digest_subtract(&s->digest, w->entries);
+    w->entries = (rung_digest){0, 0};
     if (b->has_stash)
         rung__stash_forget(s, b->serial, &w->tag);
 }
 
-/* Take window i of the list away for good. */
-static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
+void rung__window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window *w = b->windows[i];
     b->version = s->seq;
     forget_entries(s, b, w);
@@ -236,13 +240,8 @@ static bool could_open_again(const rung_state *s, const rung__board *b, const ru
     return rung__window_takes_scores(s, b, span.end_ms, NULL);
 }
 
-/* Drop a closed window from memory. Its name stays as long as it is needed. */
-static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
-    rung__window *w = b->windows[i];
-    if (!could_open_again(s, b, w)) {
-        window_remove(s, b, i);
-        return;
-    }
+/* Only its name stays. */
+static void window_forget(rung_state *s, rung__board *b, rung__window *w) {
     b->version = s->seq;
     forget_entries(s, b, w);
     rung__digest_subtract(&s->digest, window_digest(w));
@@ -254,6 +253,16 @@ static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
     window_empty(s, w);
 }
 
+/* Drop a closed window from memory. Its name stays as long as it is needed. */
+static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
+    rung__window *w = b->windows[i];
+    if (!could_open_again(s, b, w)) {
+        rung__window_remove(s, b, i);
+        return;
+    }
+    window_forget(s, b, w);
+}
+
 /* Windows that end together are ordered by ordinal or name. */
 static bool ended_before(const rung__window *a, const rung__window *b) {
     if (a->end_ms != b->end_ms)
@@ -262,7 +271,7 @@ static bool ended_before(const rung__window *a, const rung__window *b) {
                                     : rung_slice_cmp(a->season, b->season) < 0;
 }
 
-/* Of each kind, keep the `keep` closed windows that ended last. */
+/* Of each kind, keep as many closed windows as the definition says: those that ended last. */
 static void enforce_keep(rung_state *s, rung__board *b) {
     for (uint32_t kind = 1; kind < RUNG__KINDS; kind++) {
         for (;;) {
@@ -276,7 +285,7 @@ static void enforce_keep(rung_state *s, rung__board *b) {
                 if (!o || ended_before(w, o))
                     oldest = i;
             }
-            if (closed <= b->def->keep)
+            if (closed <= rung_board_keep(b->def, kind))
                 break;
             window_drop(s, b, oldest);
         }
@@ -288,7 +297,10 @@ static void window_close(rung_state *s, rung__board *b, rung__window *w) {
     rung__digest_subtract(&s->digest, window_digest(w));
     w->closed = true;
     rung__digest_add(&s->digest, window_digest(w));
-    if (s->on_close) {
+    rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+    for (rung_ladder_entry e; b->twin && s->is_noting && rung_ladder_next(&c, &e);)
+        rung__shadow_touch(s, e.player); /* its scopes count as they are now */
+    if (s->on_close && !b->twin) {
         rung_view view = rung__window_view(s, b, w);
         s->on_close(s->on_close_ctx, rung_names_id(s->board_ids, b->number), &view);
     }
@@ -316,9 +328,11 @@ rung_status rung__apply_tick(rung_state *s, const rung_event *e, rung_err *err) 
             if (window->kind == 0 || s->time_ms < due_ms(b, window))
                 continue;
             if (window->dropped && !could_open_again(s, b, window))
-                window_remove(s, b, w);
-            else if (!window->closed)
+                rung__window_remove(s, b, w);
+            else if (!window->closed) {
                 window_close(s, b, window);
+                rung__shadow_interrupt(s, b->twin ? b->twin : b);
+            }
         }
         enforce_keep(s, b);
     }
@@ -326,10 +340,8 @@ rung_status rung__apply_tick(rung_state *s, const rung_event *e, rung_err *err) 
     return RUNG_OK;
 }
 
-rung_status rung__apply_window(rung_state *s, const rung_event *e, rung_err *err) {
-    rung__board *b = rung__board_find(s, e->window.board);
-    if (!b)
-        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+static rung_status apply_window_of(rung_state *s, rung__board *b, const rung_event *e,
+                                   rung_err *err) {
     uint32_t kind = e->window.kind ? e->window.kind : RUNG_WINDOW_SEASON;
     rung_window span = {0, 0, 0};
     if (kind == RUNG_WINDOW_SEASON) {
@@ -367,6 +379,80 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, rung_err *err
     return RUNG_OK;
 }
 
+rung_status rung__apply_window(rung_state *s, const rung_event *e, rung_err *err) {
+    rung__board *b = rung__board_find(s, e->window.board);
+    if (!b)
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+    rung_status st = apply_window_of(s, b, e, err);
+    if (st < 0 || !b->shadow)
+        return st;
+    rung__shadow_interrupt(s, b);
+    return apply_window_of(s, b->shadow->board, e, NULL) == RUNG_ENOMEM ? RUNG_ENOMEM : st;
+}
+
+rung_status rung__window_restore(rung_state *s, rung__board *b, uint32_t kind,
+                                 const rung_window *span, rung_slice season, bool closed,
+                                 bool dropped, rung__window **out) {
+    rung__window *w = rung__window_find(b, kind, span->ordinal, season);
+    if (w) {
+        rung__digest_subtract(&s->digest, window_digest(w));
+        w->start_ms = span->start_ms;
+        w->end_ms = span->end_ms;
+        w->closed = w->closed || closed;
+        rung__digest_add(&s->digest, window_digest(w));
+        if (dropped && !w->dropped) /* an earlier part of a fill had it in memory */
+            window_forget(s, b, w);
+        note_due(s, b, w);
+        *out = w;
+        return RUNG_OK;
+    }
+    if (rung__window_list_reserve(s, b, 1) < 0 || !(w = rung__window_new(s, b, kind, span, season)))
+        return RUNG_ENOMEM;
+    w->closed = closed;
+    w->dropped = dropped;
+    if (dropped) {
+        rung_ladder_destroy(w->ladder);
+        w->ladder = NULL;
+    }
+    rung__window_list_add(s, b, w);
+    *out = w;
+    return RUNG_OK;
+}
+
+bool rung__window_is_valid(const rung_board_def *def, uint32_t kind, const rung_window *span,
+                           rung_slice season) {
+    const int64_t slack_ms =
+        INT64_C(400) *
+        86400000; /* allow for a year that starts late, a zone offset and a late day start */
+    rung_window calendar;
+    if (kind == 0)
+        return def->windows & RUNG_WINDOWS_ALL;
+    if (span->start_ms >= span->end_ms || span->start_ms < RUNG_TIME_MS_MIN - slack_ms ||
+        span->end_ms > RUNG_TIME_MS_END + slack_ms)
+        return false;
+    if (kind < RUNG_WINDOW_SEASON)
+        return def->windows & RUNG_WINDOWS_BIT(kind) &&
+               rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
+                   RUNG_OK;
+    return rung_board_season(def, season) != NULL;
+}
+
+bool rung__key_is_valid(const rung_board_def *def, const uint64_t *key) {
+    const rung_keyspec *spec = &def->key;
+    rung_value values[RUNG_COLUMNS_MAX];
+    int64_t at_ms;
+    rung_keyspec_decode(spec, key, values, &at_ms);
+    if (at_ms < RUNG_TIME_MS_MIN || at_ms >= RUNG_TIME_MS_END)
+        return false;
+    for (unsigned i = 0; i < spec->column_count && def->update != RUNG_UPDATE_DECAY; i++) {
+        uint64_t again;
+        if (spec->columns[i].type == RUNG_SCORE_REAL &&
+            (rung_score_encode(&spec->columns[i], values[i], &again) < 0 || again != key[i]))
+            return false;
+    }
+    return true;
+}
+
 /* ---- definitions ---- */
 
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
@@ -385,19 +471,30 @@ rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
     }
     if (b->ids.horizon_ms != INT64_MIN)
         rung__digest_add(&d, rung__ids_horizon_digest(b));
+    if (b->id_serial != b->serial)
+        rung__digest_add(&d,
+                         rung__fact_digest(RUNG__FACT_ID_SERIAL, b->serial, b->id_serial, NULL, 0));
     return d;
 }
 
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
     rung_digest d = rung__board_digest(s, b);
+    rung__digest_add(&d, rung__shadow_digest(b));
     rung__digest_add(&d, b->rate_digest);
+    rung__digest_add(&d, b->rated_digest);
+    rung__digest_add(&d, b->forms.digest);
     for (uint32_t i = 0; i < b->window_count; i++) {
         const rung__window *w = b->windows[i];
         rung__digest_add(&d, window_digest(w));
-        if (w->ladder)
-            rung__digest_add(&d, rung__entries_digest(b, w));
+        rung__digest_add(&d, w->entries);
     }
     return d;
+}
+
+void rung__board_renew_digests(rung__board *b) {
+    for (uint32_t i = 0; i < b->window_count; i++)
+        if (b->windows[i]->ladder)
+            b->windows[i]->entries = rung__entries_digest(b, b->windows[i]);
 }
 
 /* Which field that cannot change would; NULL if none. */
@@ -662,7 +759,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
         return RUNG_ENOMEM;
     }
     b->number = number;
-    b->serial = rung__serial_new(s);
+    b->serial = b->id_serial = rung__serial_new(s);
     b->version = s->seq;
     b->is_key = is_key;
     b->created_ms = s->time_ms;
@@ -751,7 +848,7 @@ static rung_status change_slots(rung_state *s, rung__board *b, const redefinitio
     bool teams_changed = teams_differ(&old->shared->def, b->def);
     for (uint32_t i = b->window_count; i-- > 0;)
         if (!def_has_window(b->def, b->windows[i]))
-            window_remove(s, b, i);
+            rung__window_remove(s, b, i);
     for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
         st = arrange_slots(s, b, b->windows[i], old->attribute, old->scope_count, teams_changed);
     for (uint32_t i = 0; st >= 0 && i < old->scope_count; i++) {
@@ -776,8 +873,8 @@ static rung_status change_windows(rung_state *s, rung__board *b, const rung_boar
     return RUNG_OK;
 }
 
-static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def,
-                                rung_err *err) {
+rung_status rung__board_change(rung_state *s, rung__board *b, const rung_board_def *def,
+                               rung_err *err) {
     rung_status st = check_change(b, def, err);
     if (st < 0)
         return st;
@@ -798,6 +895,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     b->is_key = false;
     rung__digest_subtract(&s->digest, before);
     rung__digest_add(&s->digest, rung__board_digest(s, b));
+    rung__form_redefine(s, b, &old.shared->def);
     /* From here on only an allocation can fail, which makes the state unusable. */
     st = change_slots(s, b, &old);
     if (st >= 0)
@@ -810,8 +908,11 @@ rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err
     rung__board *b = rung__board_find(s, e->defined.board);
     if (!b && rung__set_find(s, e->defined.board))
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a set has this name");
-    rung_status st = b ? change_board(s, b, &e->defined.def, err)
+    rung_status st = b ? rung__board_change(s, b, &e->defined.def, err)
                        : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
+    /* What a shadow was made of is outdated, unless it is there for an undo. */
+    if (st == RUNG_OK && b->shadow && !b->shadow->was_live && !s->is_helper)
+        rung__shadow_drop(s, b);
     if (st == RUNG_OK && s->on_change)
         rung__tell_board(s, b, RUNG_CHANGE_BOARD_DEFINED);
     return st;
@@ -827,6 +928,7 @@ rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err
 
 void rung__board_delete(rung_state *s, rung__board *b) {
     bool is_next = false; /* the next window to close may be one of its own */
+    rung__shadow_drop(s, b);
     if (s->on_change)
         rung__tell_board(s, b, RUNG_CHANGE_BOARD_DELETED);
     for (uint32_t i = 0; i < b->window_count; i++)
@@ -836,10 +938,12 @@ void rung__board_delete(rung_state *s, rung__board *b) {
         rung__stash_forget(s, b->serial, NULL);
     rung__ids_forget_board(s, b);
     while (b->window_count)
-        window_remove(s, b, b->window_count - 1);
+        rung__window_remove(s, b, b->window_count - 1);
     rung__digest_subtract(&s->digest, rung__board_digest(s, b));
     rung__expiry_clear(s, b->number);
     rung__digest_subtract(&s->digest, b->rate_digest);
+    rung__digest_subtract(&s->digest, b->rated_digest);
+    rung__digest_subtract(&s->digest, b->forms.digest);
     for (uint32_t slot = 0; slot < b->scope_count; slot++)
         rung__attribute_unuse(s, b->attribute[slot]);
     s->boards[b->number] = NULL;
@@ -859,6 +963,9 @@ void rung__board_free(rung_state *s, rung__board *b) {
         rung_zone_destroy(b->rules[i].zone);
     rung_alloc_free(s->alloc, b->rules, b->rule_count * sizeof *b->rules);
     rung_numbermap_deinit(&b->rate, s->alloc);
+    rung__shadow_free(s, b);
+    rung__rated_deinit(s, b);
+    rung__form_deinit(s, b);
     rung__def_unuse(s, b->shared);
     rung_alloc_free(s->alloc, b, sizeof *b);
 }

@@ -7,8 +7,10 @@
 #include "model/board.h"
 #include "model/event.h"
 #include "model/zone.h"
+#include "state/form.h"
 #include "state/ids.h"
 #include "state/keyspace/expiry.h"
+#include "state/ratings.h"
 #include "state/window.h"
 
 enum {
@@ -32,13 +34,22 @@ typedef struct rung__def {
     rung_board_def def;
 } rung__def;
 
+/* A player's card, see match.c. */
+typedef struct rung__rated {
+    rung_rating_card card;
+    uint32_t player;
+} rung__rated;
+
 typedef struct rung__board {
     uint32_t number;
     bool has_stash; /* a ban may hold entries of it */
     bool is_key;    /* made by a Redis command and not defined since: deleted when it is empty */
     rung__expiry expiry;
     rung__board_ids ids;
-    uint64_t serial; /* the event that created it: never reused */
+    uint64_t serial;    /* the event that created it: never reused */
+    uint64_t id_serial; /* by which submission ids know it: its own, unless a swap changed it */
+    struct rung__shadow *shadow; /* owned; NULL: none */
+    struct rung__board *twin;    /* the board whose shadow it is; NULL: it is none */
     rung__def *shared;
     const rung_board_def *def; /* in `shared` */
     int64_t created_ms;
@@ -55,6 +66,11 @@ typedef struct rung__board {
     int64_t rate_minute;
     rung_numbermap rate; /* submissions per player in that minute */
     rung_digest rate_digest;
+    rung__forms forms;  /* what rules know of players */
+    rung__rated *rated; /* of a rating board: everybody who played */
+    uint32_t rated_count, rated_cap;
+    rung_numbermap rated_of; /* player -> place in `rated` */
+    rung_digest rated_digest;
     uint64_t version;     /* the last event that changed something visible; not in the digest */
     uint64_t submissions; /* since it is in memory, refused ones included; not in the digest */
 } rung__board;
@@ -78,6 +94,8 @@ void rung__board_free(rung_state *s, rung__board *b);
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b);
 /* Recomputed with its windows, entries and rates, for the self-check. */
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b);
+/* Recompute those of the windows' entries, which the one above adds up. */
+void rung__board_renew_digests(rung__board *b);
 /* The facts about a player's entry, all entries of a window, a player's submissions in the board's minute. */
 rung_digest rung__entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
                                const uint64_t *key);
@@ -88,6 +106,14 @@ RUNG_NODISCARD rung_status rung__board_use_slots(rung_state *s, rung__board *b);
 /* Values of an entry; decayed ones as of now. */
 void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values,
                       int64_t *at_ms);
+
+/* May apply have made this key, and this window of the definition? */
+bool rung__key_is_valid(const rung_board_def *def, const uint64_t *key);
+bool rung__window_is_valid(const rung_board_def *def, uint32_t kind, const rung_window *span,
+                           rung_slice season);
+/* Change a board as an event would that defines it. */
+RUNG_NODISCARD rung_status rung__board_change(rung_state *s, rung__board *b,
+                                              const rung_board_def *def, rung_err *err);
 
 RUNG_NODISCARD rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
  * to P3 of people.c; B3 of board.c; K1 of keys.c; M1, M2 of set.c; E1, E2 of expiry.c; D1: the digest is the sum of
- * the facts. */
+ * the facts; H1, H4 of shadow.c; F1 to F3 of form.c. */
 #include "state/attribute.h"
 #include "state/digest.h"
 #include "state/keyspace/set.h"
+#include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -71,6 +73,9 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
             continue;
         }
         const char *wrong = rung_ladder_check(w->ladder);
+        rung_digest entries = rung__entries_digest(b, w);
+        if (!wrong && (entries.a != w->entries.a || entries.b != w->entries.b))
+            wrong = "D2: the digest of a window is not the sum of its entries";
         for (uint32_t slot = 0; !wrong && slot < b->scope_count; slot++)
             wrong = check_slot(s, b, w, slot);
         if (!wrong && b->team_slot != RUNG__NONE)
@@ -84,7 +89,10 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
             if (rung__sparse_get(&s->bans, e.player))
                 return "P3: a banned player is ranked";
     }
-    return rung_numbermap_check(&b->rate);
+    const char *wrong = rung__rated_check(b);
+    if (!wrong)
+        wrong = rung__form_check(b);
+    return wrong ? wrong : rung_numbermap_check(&b->rate);
 }
 
 static const char *check_key(const rung_state *s, uint32_t number) {
@@ -137,6 +145,8 @@ const char *rung_state_check(const rung_state *s) {
             wrong = rung__set_check(s, s->sets[i]);
     for (uint32_t i = 0; !wrong && i < rung_names_span(s->board_ids); i++)
         wrong = check_key(s, i);
+    if (!wrong)
+        wrong = rung__shadow_check(s);
     if (!wrong)
         wrong = rung__expiry_check(s);
     if (!wrong)

@@ -27,6 +27,10 @@ typedef enum rung__fact {
     RUNG__FACT_RULES,
     RUNG__FACT_HORIZON,
     RUNG__FACT_SOURCE,
+    RUNG__FACT_SHADOW,
+    RUNG__FACT_ID_SERIAL,
+    RUNG__FACT_RATING = 40, /* the numbers between are free */
+    RUNG__FACT_FORM = 41,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,

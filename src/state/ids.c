@@ -101,9 +101,15 @@ typedef struct table_key {
 } table_key;
 
 static rung_slice key_of(const rung__board *b, rung_slice id, table_key *key) {
-    rung_put64((uint8_t *)key->bytes, b->serial);
+    rung_put64((uint8_t *)key->bytes, b->id_serial);
     memcpy(key->bytes + 8, id.ptr, id.len);
     return rung_slice_of(key->bytes, 8 + id.len);
+}
+
+static uint64_t attested_hash(const rung_attested *a) {
+    uint64_t h = rung_hash_word((uint64_t)a->has_duration ^ (uint64_t)a->duration_ms << 1);
+    h = rung_hash_word(h ^ rung__bytes_hash(a->seed.ptr, a->seed.len));
+    return rung_hash_word(h ^ rung__bytes_hash(a->replay.ptr, a->replay.len));
 }
 
 static uint64_t body_hash(const rung_score_event *e) {
@@ -113,6 +119,8 @@ static uint64_t body_hash(const rung_score_event *e) {
     for (uint32_t i = 0; i < e->value_count; i++)
         h = rung_hash_word(h ^ (uint64_t)e->values[i].i) + e->types[i] + e->decimals[i];
     h = rung_hash_word(h ^ (e->has_at ? (uint64_t)e->at_ms : 0));
+    if (rung_attested_is_given(&e->attested))
+        h = rung_hash_word(h ^ attested_hash(&e->attested));
     return e->meta.len ? rung_hash_word(h ^ rung__bytes_hash(e->meta.ptr, e->meta.len)) : h;
 }
 
@@ -131,7 +139,7 @@ static bool is_remembered(const rung_state *s, const rung__id_record *r) {
 /* ---- the boards' shares ---- */
 
 static bool holds_more(const rung__board *a, const rung__board *b) {
-    return a->ids.count != b->ids.count ? a->ids.count > b->ids.count : a->serial < b->serial;
+    return a->ids.count != b->ids.count ? a->ids.count > b->ids.count : a->id_serial < b->id_serial;
 }
 
 static void put_at(rung_state *s, uint32_t place, rung__board *b) {
@@ -257,7 +265,7 @@ static void forget_oldest(rung_state *s) {
 
 rung_digest rung__ids_horizon_digest(const rung__board *b) {
     uint64_t word = (uint64_t)b->ids.horizon_ms;
-    return rung__fact_digest(RUNG__FACT_HORIZON, b->serial, 0, &word, 1);
+    return rung__fact_digest(RUNG__FACT_HORIZON, b->id_serial, 0, &word, 1);
 }
 
 static void raise_horizon(rung_state *s, rung__board *b, int64_t ms) {
@@ -424,19 +432,19 @@ rung_status rung__apply_ids(rung_state *s, const rung_event *e, rung_err *err) {
 
 static int by_serial(const void *a, const void *b) {
     const rung__board *const *x = a, *const *y = b;
-    return ((*x)->serial > (*y)->serial) - ((*x)->serial < (*y)->serial);
+    return ((*x)->id_serial > (*y)->id_serial) - ((*x)->id_serial < (*y)->id_serial);
 }
 
 static rung__board *board_of_serial(rung__board **sorted, uint32_t count, uint64_t serial) {
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (sorted[mid]->serial < serial)
+        if (sorted[mid]->id_serial < serial)
             low = mid + 1;
         else
             high = mid;
     }
-    return low < count && sorted[low]->serial == serial ? sorted[low] : NULL;
+    return low < count && sorted[low]->id_serial == serial ? sorted[low] : NULL;
 }
 
 static rung_status share_among(rung_state *s, rung__board **sorted, uint32_t count) {
@@ -477,6 +485,26 @@ rung_status rung__ids_share_out(rung_state *s) {
 void rung__ids_forget_board(rung_state *s, rung__board *b) {
     while (b->ids.count)
         forget(s, b->ids.first);
+}
+
+/* The records of a board's list belong to another one now. */
+static void give_to(rung_state *s, rung__board *b) {
+    uint32_t i = b->ids.count ? b->ids.first : RUNG__NONE;
+    for (; i != RUNG__NONE; i = rung__ids_record(s, i)->board_next)
+        rung__ids_record(s, i)->board = b;
+    if (b->ids.place)
+        s->ids.largest[b->ids.place - 1] = b;
+}
+
+void rung__ids_swap(rung_state *s, rung__board *a, rung__board *b) {
+    rung__board_ids ids = a->ids;
+    uint64_t serial = a->id_serial;
+    a->ids = b->ids;
+    b->ids = ids;
+    a->id_serial = b->id_serial;
+    b->id_serial = serial;
+    give_to(s, a);
+    give_to(s, b);
 }
 
 const char *rung__ids_check(const rung_state *s) {

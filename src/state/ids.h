@@ -65,6 +65,8 @@ void rung__ids_remember(rung_state *s, struct rung__board *b, uint32_t record, b
 /* Give every board its list of ids, when level 1 begins or a state of that level was loaded. Forgets the ids of deleted
  * boards. */
 RUNG_NODISCARD rung_status rung__ids_share_out(rung_state *s);
+/* Two boards exchange their ids, with the serial by which those know them. */
+void rung__ids_swap(rung_state *s, struct rung__board *a, struct rung__board *b);
 void rung__ids_forget_board(rung_state *s, struct rung__board *b);
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 

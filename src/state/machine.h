@@ -61,7 +61,12 @@ struct rung_state {
     rung_event_kind cause;  /* of the event that is being applied */
     uint64_t ladders_freed; /* how often ladders were freed; not in the digest */
     bool broken;
-    struct rung__lookahead *lookahead; /* of the run that is being applied */
+    uint32_t shadow_count;
+    bool is_helper, shadow_skip, is_noting; /* in a helper process, see replay.h */
+    rung_numbermap noted;                   /* whose entries in shadows changed */
+    struct rung__lookahead *lookahead;      /* of the run that is being applied */
+    struct rung__match_room *match_room;    /* working memory of matches; NULL before the first */
+    uint32_t match_rows;                    /* of the last event, if it was a match */
 };
 
 void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len);

@@ -6,6 +6,7 @@
  *   P2 q is among p's following iff p is among q's followers.
  *   P3 A banned player is in no ranking. */
 #include "state/people.h"
+#include "state/match.h"
 
 #include "base/assert.h"
 #include "state/attribute.h"
@@ -13,6 +14,7 @@
 #include "state/digest.h"
 #include "state/keyspace/set.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -439,6 +441,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
     }
     rung__digest_add(&s->digest, ban_digest(player));
     s->people_version = s->seq;
+    rung__shadow_interrupt_all(s);
     return RUNG_OK;
 }
 
@@ -470,6 +473,7 @@ rung_status rung__apply_unban(rung_state *s, const rung_event *event, rung_err *
     if (!ban)
         return RUNG_UNCHANGED;
     ban_remove(s, player, ban);
+    rung__shadow_interrupt_all(s);
     rung_status st = RUNG_OK;
     for (rung__window *w; st >= 0 && (w = rung__next_window(s, &i, &j, &b));)
         for (uint32_t k = 0; k < ban->count; k++) {
@@ -547,6 +551,53 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial) {
             }
 }
 
+/* Its place among the windows of its board. */
+static uint32_t window_of_tag(const rung__board *b, uint64_t tag) {
+    uint32_t i = 0;
+    while (i < b->window_count && b->windows[i]->tag != tag)
+        i++;
+    return i;
+}
+
+/* Does entry `e` come before window `w` of board `b`? */
+static bool stashed_before(const rung_state *s, const rung__stashed *e, const rung__board *b,
+                           const rung__window *w) {
+    if (e->board_serial != b->serial)
+        return number_of_serial(s, e->board_serial) < b->number;
+    return window_of_tag(b, e->window_tag) < window_of_tag(b, w->tag);
+}
+
+rung_status rung__stash_put(rung_state *s, uint32_t player, rung__board *b, const rung__window *w,
+                            const uint64_t *key, const uint32_t *values) {
+    rung__ban *old = rung__sparse_get(&s->bans, player);
+    stash_filter(s, player, old, b->serial, &w->tag);
+    rung__ban *ban = rung_alloc_zeroed(s->alloc, ban_bytes(old->count + 1));
+    if (!ban)
+        return RUNG_ENOMEM;
+    ban->cap = old->count + 1;
+    uint32_t at = 0;
+    while (at < old->count && stashed_before(s, &old->entries[at], b, w))
+        at++;
+    rung__stashed *e = &ban->entries[at];
+    memcpy(ban->entries, old->entries, at * sizeof *e);
+    memcpy(e + 1, old->entries + at, (old->count - at) * sizeof *e);
+    ban->count = ban->cap;
+    e->board_serial = b->serial;
+    e->window_tag = w->tag;
+    memcpy(e->key, key, sizeof e->key);
+    e->scope_count = b->scope_count;
+    memcpy(e->attributes, b->attribute, sizeof e->attributes);
+    memcpy(e->values, values, b->scope_count * sizeof *values);
+    b->has_stash = true;
+    if (rung__sparse_put(&s->bans, s->alloc, player, ban) < 0) {
+        rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+        return RUNG_ENOMEM;
+    }
+    rung__digest_add(&s->digest, stashed_digest(player, e));
+    rung_alloc_free(s->alloc, old, ban_bytes(old->cap));
+    return RUNG_OK;
+}
+
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
     uint32_t player = 0;
     for (rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
@@ -594,10 +645,17 @@ rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player) {
     for (uint32_t i = 0; i < b->window_count; i++)
         if (rung__ranking_remove(s, b, b->windows[i], player, NULL) == RUNG_OK)
             any = RUNG_OK;
+    if (rung__rated_remove(s, b, player))
+        any = RUNG_OK;
+    rung__form_remove(s, b, player);
     rung__ban *ban = rung__sparse_get(&s->bans, player);
     uint32_t stashed = ban ? ban->count : 0;
     if (ban)
         stash_filter(s, player, ban, b->serial, NULL);
+    if (b->twin)
+        rung__shadow_touch(s, player);
+    if (b->shadow)
+        rung__shadow_remove(s, b, player);
     return ban && ban->count < stashed ? RUNG_OK : any;
 }
 
@@ -614,6 +672,14 @@ static void forget_rates(rung_state *s, uint32_t player) {
     }
 }
 
+static void forget_ratings(rung_state *s, uint32_t player) {
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i]) {
+            rung__rated_remove(s, s->boards[i], player);
+            rung__form_remove(s, s->boards[i], player);
+        }
+}
+
 static void forget_memberships(rung_state *s, uint32_t player) {
     for (uint32_t i = 0; s->set_count && i < s->set_cap; i++) {
         rung__set *set = s->sets[i];
@@ -627,6 +693,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     rung__board *b;
     if (rung_names_find(s->players, e->erased.player, &player) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
+    rung__shadow_drop_incomplete(s);
     for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);
     rung__ban *ban = rung__sparse_get(&s->bans, player);
@@ -637,6 +704,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     forget_friends(s, player);
     forget_memberships(s, player);
     forget_rates(s, player);
+    forget_ratings(s, player);
     rung__ids_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)
         return RUNG_ENOMEM;

@@ -14,6 +14,7 @@
 #include "state/attribute.h"
 #include "state/digest.h"
 #include "state/lookahead.h"
+#include "state/shadow.h"
 #include "state/team.h"
 
 #include <string.h>
@@ -232,6 +233,8 @@ static rung_change change_in(const rung_state *s, const rung__board *b, const ru
 
 void rung__tell_entry(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
                       const uint64_t *key, const rung_ladder_change *change, bool changed) {
+    if (b->twin)
+        return;
     rung_change c = change_in(s, b, w, RUNG_CHANGE_ENTRY, player, key);
     c.changed = changed;
     c.rank_before = change->rank_before;
@@ -242,6 +245,8 @@ void rung__tell_entry(rung_state *s, const rung__board *b, const rung__window *w
 
 void rung__tell_removal(rung_state *s, const rung__board *b, const rung__window *w, uint32_t player,
                         const uint64_t *key) {
+    if (b->twin)
+        return;
     rung_change c = change_in(s, b, w, RUNG_CHANGE_REMOVED, player, key);
     c.changed = true;
     c.total = rung_ladder_count(w->ladder) - 1;
@@ -250,6 +255,8 @@ void rung__tell_removal(rung_state *s, const rung__board *b, const rung__window 
 }
 
 void rung__tell_board(rung_state *s, const rung__board *b, rung_change_kind kind) {
+    if (b->twin)
+        return;
     rung_change c = change_of(s, b, kind);
     s->on_change(s->on_change_ctx, &c);
 }
@@ -271,9 +278,16 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
     if (st != RUNG_OK)
         return st;
     b->version = s->seq;
-    if (old)
-        rung__digest_subtract(&s->digest, rung__entry_digest(b, w, player, old));
-    rung__digest_add(&s->digest, rung__entry_digest(b, w, player, key));
+    if (b->twin)
+        rung__shadow_touch(s, player);
+    if (old) {
+        rung_digest before = rung__entry_digest(b, w, player, old);
+        rung__digest_subtract(&s->digest, before);
+        rung__digest_subtract(&w->entries, before);
+    }
+    rung_digest after = rung__entry_digest(b, w, player, key);
+    rung__digest_add(&s->digest, after);
+    rung__digest_add(&w->entries, after);
     if (b->team_slot != RUNG__NONE)
         team_update(b, w, values[b->team_slot], old, key);
     return RUNG_OK;
@@ -304,8 +318,8 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
 }
 
 /* The value under which a ranked player is listed in a slot. In a closed window it may differ from today's. */
-static uint32_t value_in(const rung_state *s, const rung__board *b, const rung__window *w,
-                         uint32_t slot, uint32_t player) {
+uint32_t rung__value_in(const rung_state *s, const rung__board *b, const rung__window *w,
+                        uint32_t slot, uint32_t player) {
     const rung__scope *scope = &w->scopes[slot];
     uint32_t value = rung__value_of(s, b, slot, player);
     if (!w->closed)
@@ -328,7 +342,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     if (s->on_change)
         rung__tell_removal(s, b, w, player, e.key);
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-        uint32_t value = value_in(s, b, w, slot, player);
+        uint32_t value = rung__value_in(s, b, w, slot, player);
         slot_remove(w, slot, value, player);
         if (slot == b->team_slot)
             team_update(b, w, value, e.key, NULL);
@@ -336,8 +350,12 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
             values[slot] = value;
     }
     rung_ladder_remove(w->ladder, player);
-    rung__digest_subtract(&s->digest, rung__entry_digest(b, w, player, e.key));
+    rung_digest before = rung__entry_digest(b, w, player, e.key);
+    rung__digest_subtract(&s->digest, before);
+    rung__digest_subtract(&w->entries, before);
     b->version = s->seq;
+    if (b->twin)
+        rung__shadow_touch(s, player);
     return RUNG_OK;
 }
 

@@ -34,6 +34,9 @@ RUNG_NODISCARD rung_status rung__ranking_restore(rung_state *s, rung__board *b, 
 RUNG_NODISCARD rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w,
                                                  uint32_t slot, uint32_t player, uint32_t old,
                                                  uint32_t now);
+/* The value under which a ranked player is listed in a slot; RUNG__NONE: none. */
+uint32_t rung__value_in(const rung_state *s, const rung__board *b, const rung__window *w,
+                        uint32_t slot, uint32_t player);
 /* Fill one empty slot of a window from its main ranking, by the players' present attributes; the teams from their
  * slot. */
 RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w,

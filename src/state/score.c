@@ -7,10 +7,12 @@
 
 #include "state/attribute.h"
 #include "state/digest.h"
+#include "state/judge.h"
 #include "state/keyspace/commands.h"
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,6 +45,8 @@ static const char *value_field(const rung_score_event *e, uint32_t i) {
 rung_status rung__score_check(const rung__board *b, const rung_score_event *e, rung_err *err) {
     const rung_board_def *def = b->def;
     uint32_t expected = def->key.column_count;
+    if (rung_update_is_rating(def->update))
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "update", "the board takes matches, not scores");
     if (def->update == RUNG_UPDATE_COUNT ? e->value_count > 1 : e->value_count != expected)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "the board takes %u values, got %u",
                                value_field(e, 0), expected, e->value_count);
@@ -236,78 +240,32 @@ static rung_status find_and_become(const submission *u, rung__reach *r) {
 
 /* ---- limits ---- */
 
-/* A decimal in its smallest unit: only ratios matter here. */
-static double magnitude(const rung_column *column, rung_value v) {
-    return column->type == RUNG_SCORE_REAL ? v.d : (double)v.i;
-}
-
 static bool less(const rung_column *column, rung_value a, rung_value b) {
     return column->type == RUNG_SCORE_REAL ? a.d < b.d : a.i < b.i;
-}
-
-/* |a - b| > step */
-static bool apart(const rung_column *column, rung_value a, rung_value b, rung_value step) {
-    if (column->type == RUNG_SCORE_REAL)
-        return fabs(a.d - b.d) > step.d;
-    rung__wide gap = (rung__wide)a.i - b.i;
-    return (gap < 0 ? -gap : gap) > step.i;
-}
-
-static bool is_outlier(const submission *u, const rung__reach *first, rung_value x) {
-    const rung__board *b = u->b;
-    rung_ladder_entry at[3];
-    double v[3];
-    if (!first->window || rung_ladder_count(first->window->ladder) < 100)
-        return false;
-    for (uint32_t i = 0; i < 3; i++) {
-        rung_value values[RUNG_COLUMNS_MAX];
-        rung_ignore(rung_ladder_quantile(first->window->ladder, i + 1, 4, &at[i]),
-                    "there are a hundred entries");
-        rung__key_values(b, at[i].key, u->s->time_ms, values, NULL);
-        v[i] = magnitude(&b->def->key.columns[0], values[0]);
-    }
-    double spread = fabs(v[2] - v[0]);
-    return spread != 0 &&
-           fabs(magnitude(&b->def->key.columns[0], x) - v[1]) > b->def->z_score * spread / 1.349;
 }
 
 static bool minute_is_new(const submission *u) {
     return u->b->rate_minute != u->s->time_ms / 60000;
 }
 
-/* Which limit refuses the submission; NULL if none does. */
-static const char *refusing_limit(const submission *u) {
-    const rung_board_def *def = u->b->def;
-    const rung_column *column = &def->key.columns[0];
-    const rung__reach *first = &u->reached[0];
-    bool competes = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
-    if (u->e->value_count > 0 && def->update != RUNG_UPDATE_COUNT) {
-        rung_value x = competes && u->e->is_delta ? first->candidate : u->e->values[0];
-        if (def->limits & RUNG_LIMIT_MIN && less(column, x, def->min))
-            return "min";
-        if (def->limits & RUNG_LIMIT_MAX && less(column, def->max, x))
-            return "max";
-        if (def->limits & RUNG_LIMIT_STEP) {
-            rung_value from = {0}, to = u->e->values[0];
-            if (competes && first->existed) {
-                rung_value old[RUNG_COLUMNS_MAX];
-                rung_keyspec_decode(&def->key, first->old_key, old, NULL);
-                from = old[0];
-                to = first->candidate;
-            }
-            if ((!competes || first->existed) && apart(column, to, from, def->max_step))
-                return "max_step";
+static rung__case case_of(const submission *u) {
+    return (rung__case){u->s, u->b, u->e, u->player, &u->reached[0], u->s->time_ms};
+}
+
+/* The limit or rule that refuses; otherwise `out` has those that flag. */
+static rung_rule judge(const submission *u, rung_outcome *out) {
+    rung__case c = case_of(u);
+    rung_finding findings[RUNG_FINDINGS_MAX];
+    rung_rule rule = u->b->def->limits ? rung__judge_limits(&c, &out->limit) : RUNG_RULE_NONE;
+    uint32_t n = rule || !u->b->def->rule_count ? 0 : rung__judge_rules(&c, findings);
+    for (uint32_t i = 0; i < n && !rule; i++)
+        if (findings[i].action == RUNG_ACTION_REFUSE) {
+            out->limit = findings[i].limit;
+            rule = findings[i].rule;
         }
-    }
-    if (def->limits & RUNG_LIMIT_RATE && u->player != RUNG_PLAYER_NONE && !minute_is_new(u)) {
-        uint32_t so_far = rung_numbermap_get(&u->b->rate, u->player);
-        if (so_far != RUNG_NUMBER_NONE && so_far >= def->per_player_per_minute)
-            return "per_player_per_minute";
-    }
-    if (def->limits & RUNG_LIMIT_Z && u->e->value_count > 0 && def->update != RUNG_UPDATE_COUNT &&
-        is_outlier(u, first, competes && u->e->is_delta ? first->candidate : u->e->values[0]))
-        return "z_score";
-    return NULL;
+    for (uint32_t i = 0; i < n && !rule; i++)
+        out->findings[out->finding_count++] = findings[i];
+    return rule;
 }
 
 rung_digest rung__rate_digest(const rung__board *b, uint32_t player, uint32_t count) {
@@ -393,10 +351,19 @@ static rung_status secure(submission *u) {
         if (rung__ranking_secure(s, u->b, r->window, u->player, !r->existed) < 0)
             return RUNG_ENOMEM;
     }
+    if (rung_board_needs_form(u->b->def) && rung__form_secure(s, u->b, u->player) < 0)
+        return RUNG_ENOMEM;
     return secure_rate(u);
 }
 
 /* ---- the answer ---- */
+
+static inline void set_types(const rung__board *b, rung_outcome *out) {
+    const rung_keyspec *key = &b->def->key;
+    out->value_count = key->column_count;
+    for (uint32_t i = 0; i < key->column_count; i++)
+        out->types[i] = (uint8_t)(key->columns[i].type | key->columns[i].decimals << 4);
+}
 
 static void answer(const submission *u, const rung_ladder_change *change, rung_outcome *out) {
     const rung__board *b = u->b;
@@ -404,7 +371,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     const rung_ladder *ladder = first->window->ladder;
     uint32_t total = rung_ladder_count(ladder), sparse = change->rank_after;
     int64_t now = u->s->time_ms;
-    out->value_count = b->def->key.column_count;
+    set_types(b, out);
     rung__key_values(b, first->key, now, out->values, NULL);
     out->is_new = !change->existed;
     out->next_number = RUNG__NONE;
@@ -486,6 +453,11 @@ static rung_status commit(submission *u, rung_outcome *out) {
         }
     out->changed = any == RUNG_OK;
     count_rate(u);
+    if (rung_board_needs_form(u->b->def)) {
+        rung__case c = case_of(u);
+        rung__form_note(u->s, u->b, u->player, rung__judged_score(&c),
+                        u->b->def->update != RUNG_UPDATE_COUNT);
+    }
     if (u->record != RUNG__NONE)
         rung__ids_remember(u->s, u->b, u->record, u->old_record, u->e, out);
     return any;
@@ -534,7 +506,7 @@ static rung_status hold(const submission *u, rung_outcome *out) {
     const rung__reach *first = &u->reached[0];
     out->held = true;
     if (first->existed) {
-        out->value_count = u->b->def->key.column_count;
+        set_types(u->b, out);
         rung__key_values(u->b, first->old_key, u->s->time_ms, out->values, NULL);
     }
     return RUNG_UNCHANGED;
@@ -567,8 +539,10 @@ static rung_status check(submission *u, bool is_ready, rung_outcome *out, rung_e
         rung_names_find(s->players, e->player, &u->player) != RUNG_OK)
         u->player = RUNG_PLAYER_NONE;
     if (u->player != RUNG_PLAYER_NONE &&
-        rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE)
+        rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE) {
+        out->rule = RUNG_RULE_BANNED;
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "banned", "the player is banned");
+    }
     st = e->id.len ? check_id(u, out, err) : RUNG_OK;
     if (st != RUNG_OK)
         return st;
@@ -583,9 +557,11 @@ static rung_status check(submission *u, bool is_ready, rung_outcome *out, rung_e
  * submission, and `out` has the result. */
 static rung_status reach(submission *u, rung_outcome *out, rung_err *err) {
     u->count = rung__reach_windows(u->s, u->b, u->at_ms, u->reached);
-    if (u->count == 0)
+    if (u->count == 0) {
+        out->rule = RUNG_RULE_WINDOW;
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window",
                                "no window that contains the submission's time accepts scores");
+    }
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
         u->fresh += r->window == NULL;
@@ -625,10 +601,12 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     }
     if (u->e->when & RUNG_IF_MASK && is_held(u))
         return hold(u, out);
-    const char *limit = u->b->def->limits ? refusing_limit(u) : NULL;
-    if (limit)
+    if ((u->b->def->limits || u->b->def->rule_count) && (out->rule = (uint8_t)judge(u, out))) {
+        set_types(u->b, out);
+        out->value_count = 0;
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
-                               limit);
+                               rung_rule_words[out->rule]);
+    }
     if (u->fresh && !rung__window_may_open(u->s, u->b, u->fresh, u->ahead))
         return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window", "window limit of the board reached");
     st = secure(u);
@@ -670,6 +648,59 @@ static rung_status apply(rung_state *s, const rung_score_event *e, const rung__p
     return st;
 }
 
+/* ---- dry runs ---- */
+
+/* The rank that the new entry would have in the first window reached. */
+static uint32_t rank_of(const submission *u) {
+    const rung__reach *r = &u->reached[0];
+    rung_rank_style style = u->b->def->rank;
+    uint32_t words = rung_keyspec_words(&u->b->def->key), rank = 1;
+    if (!r->window)
+        return 1;
+    if (r->existed && memcmp(r->key, r->old_key, words * sizeof *r->key) == 0) {
+        rung_ignore(rung_ladder_rank(r->window->ladder, u->player, style, &rank), "it is there");
+        return rank;
+    }
+    rank = rung_ladder_rank_of_key(r->window->ladder, r->key, style);
+    /* The player's own old entry, if it is above, leaves its place. */
+    return rank - (r->existed && style != RUNG_RANK_DENSE &&
+                   memcmp(r->old_key, r->key, sizeof r->key) != 0 &&
+                   rung_ladder_rank_of_key(r->window->ladder, r->old_key, style) < rank);
+}
+
+void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t now_ms,
+                      rung_judgement *out, rung_err *err) {
+    rung__reach room[RUNG__REACH_MAX];
+    rung_outcome first;
+    /* Only caches of the board are written. */
+    submission u = {.s = (rung_state *)(uintptr_t)s, .e = e, .record = RUNG__NONE, .reached = room};
+    memset(out, 0, sizeof *out);
+    memset(&first, 0, offsetof(rung_outcome, windows));
+    u.b = rung__board_find(s, e->board);
+    out->status = u.b ? check(&u, false, &first, err)
+                      : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+    if (out->status == RUNG_OK)
+        out->status = reach(&u, &first, err);
+    out->rule = first.rule;
+    if (out->status != RUNG_OK)
+        return;
+    rung__case c = case_of(&u);
+    c.now_ms = now_ms > c.now_ms ? now_ms : c.now_ms;
+    out->rule = u.b->def->limits ? (uint8_t)rung__judge_limits(&c, &out->limit) : RUNG_RULE_NONE;
+    out->finding_count = rung__judge_rules(&c, out->findings);
+    for (uint32_t i = 0; i < out->finding_count && !out->rule; i++)
+        if (out->findings[i].action == RUNG_ACTION_REFUSE) {
+            out->rule = out->findings[i].rule;
+            out->limit = out->findings[i].limit;
+        }
+    if (out->rule)
+        out->status =
+            RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
+                            rung_rule_words[out->rule]);
+    else
+        out->rank = rank_of(&u);
+}
+
 /* One effect per offset of a source. A refused one may come again, since its sender may not have heard of it. */
 __attribute__((noinline)) static rung_status apply_of_source(rung_state *s,
                                                              const rung_score_event *e,
@@ -696,6 +727,69 @@ __attribute__((noinline)) static rung_status apply_of_source(rung_state *s,
 
 rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
                               const rung__prepared *prepared, rung_outcome *out, rung_err *err) {
-    return e->source.len ? apply_of_source(s, e, prepared, out, err)
-                         : apply(s, e, prepared, out, err);
+    rung_status st =
+        e->source.len ? apply_of_source(s, e, prepared, out, err) : apply(s, e, prepared, out, err);
+    return s->shadow_count ? rung__shadow_score(s, e, st) : st;
+}
+
+/* ---- scores that a shadow gets ---- */
+
+static rung_status scale(int64_t *value, unsigned from, unsigned to) {
+    for (; from < to; from++)
+        if (__builtin_mul_overflow(*value, 10, value))
+            return RUNG_ERANGE;
+    for (; from > to; from--) {
+        if (*value % 10)
+            return RUNG_ERANGE;
+        *value /= 10;
+    }
+    return RUNG_OK;
+}
+
+/* Value `i` as one of the column's type. From and to a real by the nearest double, otherwise exactly. */
+static rung_status adapt_value(const rung_column *column, rung_score_event *e, uint32_t i) {
+    rung_value *v = &e->values[i];
+    unsigned from = e->types[i] == RUNG_SCORE_DECIMAL ? e->decimals[i] : 0,
+             to = column->type == RUNG_SCORE_DECIMAL ? column->decimals : 0;
+    double power = 1;
+    rung_status st = RUNG_OK;
+    if (e->types[i] == RUNG_SCORE_REAL && column->type != RUNG_SCORE_REAL) {
+        while (to--)
+            power *= 10;
+        double d = rint(v->d * power);
+        if (!(d >= -9007199254740992.0 && d <= 9007199254740992.0) || d / power != v->d)
+            return RUNG_ERANGE;
+        v->i = (int64_t)d;
+    } else if (e->types[i] != RUNG_SCORE_REAL && column->type == RUNG_SCORE_REAL) {
+        while (from--)
+            power *= 10;
+        v->d = (double)v->i / power;
+    } else if (column->type != RUNG_SCORE_REAL) {
+        st = scale(&v->i, from, to);
+    }
+    e->types[i] = (uint8_t)column->type;
+    e->decimals[i] = (uint8_t)(column->type == RUNG_SCORE_DECIMAL ? column->decimals : 0);
+    return st;
+}
+
+static rung_status adapt(const rung__board *b, rung_score_event *e) {
+    const rung_keyspec *key = &b->def->key;
+    if (e->value_count > key->column_count)
+        e->value_count = key->column_count;
+    if (b->def->update == RUNG_UPDATE_COUNT)
+        e->value_count = 0;
+    for (uint32_t i = 0; i < e->value_count; i++)
+        if (adapt_value(&key->columns[i], e, i) < 0)
+            return RUNG_ERANGE;
+    return RUNG_OK;
+}
+
+rung_status rung__score_follow(rung_state *s, rung__board *b, const rung_score_event *e) {
+    rung_score_event own = *e;
+    rung_outcome out;
+    submission u = {.s = s, .b = b, .e = &own, .record = RUNG__NONE};
+    memset(&out, 0, offsetof(rung_outcome, windows));
+    own.source = own.id = (rung_slice){NULL, 0};
+    rung_status st = adapt(b, &own);
+    return st < 0 ? st : submit(&u, &out, NULL);
 }

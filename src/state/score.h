@@ -33,6 +33,11 @@ static inline bool rung__is_brief(const rung_state *s, const rung_score_event *e
     return (e->when || e->is_brief) && !e->id.len && !s->on_change;
 }
 
+/* Apply a submission to a shadow, whose values may be of another type. Its id is not looked at. Statuses as of a
+ * submission. */
+RUNG_NODISCARD rung_status rung__score_follow(rung_state *s, rung__board *b,
+                                              const rung_score_event *e);
+
 struct rung__prepared;
 
 /* Apply a submission. `prepared` comes from rung__lookahead_next(); may be NULL. */

@@ -7,6 +7,7 @@
  * (scopes, teams, counts) is not included. Facts may contain player numbers because those, too, depend only on the
  * events. */
 #include "state/state.h"
+#include "state/match.h"
 
 #include "state/attribute.h"
 #include "state/ban.h"
@@ -16,6 +17,7 @@
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/people.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -130,7 +132,9 @@ void rung_state_destroy(rung_state *s) {
     rung_names_destroy(s->attribute_ids);
     rung_names_destroy(s->board_ids);
     rung_names_destroy(s->players);
+    rung_numbermap_deinit(&s->noted, s->alloc);
     rung_alloc_free(s->alloc, s->lookahead, sizeof *s->lookahead);
+    rung__match_room_free(s);
     rung_alloc_free(s->alloc, s, sizeof *s);
 }
 
@@ -153,6 +157,12 @@ static rung_status apply_access(rung_state *s, const rung_event *e, rung_err *er
 }
 
 /* All but scores. The event is valid. */
+/* For the audit alone. */
+static rung_status apply_nothing(rung_state *s, const rung_event *e, rung_err *err) {
+    (void)s, (void)e, (void)err;
+    return RUNG_OK;
+}
+
 static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     static rung_status (*const APPLY[])(rung_state *, const rung_event *, rung_err *) = {
         [RUNG_EVENT_BOARD_DEFINED] = rung__apply_define,
@@ -172,6 +182,10 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         [RUNG_EVENT_IDS_SET] = rung__apply_ids,
         [RUNG_EVENT_RULES_SET] = apply_rules,
         [RUNG_EVENT_ACCESS_SET] = apply_access,
+        [RUNG_EVENT_KEY_CHANGED] = apply_nothing,
+        [RUNG_EVENT_BOARD_FILLED] = rung__apply_fill,
+        [RUNG_EVENT_BOARD_SWAPPED] = rung__apply_swap,
+        [RUNG_EVENT_SHADOW_DROPPED] = rung__apply_drop,
     };
     return APPLY[e->kind](s, e, err);
 }
@@ -191,6 +205,7 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
         s->time_ms = e->ts_ms;
     s->seq++;
     s->cause = e->kind;
+    s->match_rows = 0;
     bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
     rung_status st;
     if (!in_time) {
@@ -206,7 +221,8 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
     } else {
         st = rung_event_check(e, err);
         if (st >= 0)
-            st = dispatch(s, e, err);
+            st = e->kind == RUNG_EVENT_MATCH ? rung__apply_match(s, &e->match, answer, err)
+                                             : dispatch(s, e, err);
         s->broken = st == RUNG_ENOMEM;
         if (e->kind == RUNG_EVENT_TICK && purged)
             st = RUNG_OK;
@@ -338,7 +354,10 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
 
 static void add_board_stats(const rung__board *b, rung_stats *out) {
     out->bytes_boards += sizeof *b + (sizeof *b->shared + b->shared->bytes.len) / b->shared->uses +
-                         b->rate.bytes + b->window_cap * sizeof *b->windows;
+                         b->rate.bytes + rung__rated_bytes(b) + rung__form_bytes(b) +
+                         b->window_cap * sizeof *b->windows;
+    if (b->shadow)
+        out->bytes_boards += sizeof *b->shadow + b->shadow->queue_cap;
     for (uint32_t w = 0; w < b->window_count; w++)
         add_window_stats(b->windows[w], out);
 }
@@ -362,7 +381,7 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->refused = s->refused;
     out->players = rung_names_count(s->players);
     out->bytes_players = rung_names_size_bytes(s->players);
-    out->boards = rung_names_count(s->board_ids) - s->set_count;
+    out->boards = rung_names_count(s->board_ids) - s->set_count - s->shadow_count;
     out->sets = s->set_count;
     out->bytes_sets = s->set_cap * sizeof *s->sets + s->expiring_cap * sizeof *s->expiring;
     for (uint32_t i = 0; i < s->set_cap; i++)

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "model/event.h"
+#include "model/rule.h"
 
 /* Heap object. Release it with rung_state_destroy(). */
 typedef struct rung_state rung_state;
@@ -72,6 +73,14 @@ void rung_state_destroy(rung_state *s); /* accepts NULL */
 
 /* ---- changes ---- */
 
+/* A rule of the board that a submission breaks. */
+typedef struct rung_finding {
+    uint8_t rule, action; /* rung_rule, rung_action */
+    rung_value value,
+        limit; /* what was measured, and the rule's value: both by rung_rule_measure() */
+} rung_finding;
+#define RUNG_FINDINGS_MAX RUNG_BOARD_RULES_MAX
+
 /* The effect of a submission on one window. */
 typedef struct rung_window_outcome {
     uint32_t kind;   /* a rung_window_kind */
@@ -89,10 +98,16 @@ typedef struct rung_window_outcome {
 typedef struct rung_outcome {
     uint64_t seq; /* the event's number: events applied so far, including this one */
     bool changed, duplicate;
-    bool held;   /* a condition (RUNG_IF_*) prevented the change */
-    bool is_new; /* the player had no entry */
+    bool held;              /* a condition (RUNG_IF_*) prevented the change */
+    bool is_new;            /* the player had no entry */
+    uint8_t rule;           /* a rung_rule: which of them refused it */
+    uint32_t finding_count; /* rules with the action flag that it broke */
     uint32_t value_count;
+    uint8_t types[RUNG_COLUMNS_MAX];     /* rung_score_type of each value, and its decimals << 4 */
     rung_value values[RUNG_COLUMNS_MAX]; /* the player's score after the event */
+    /* The limit that refused it: of RUNG_RULE_RATE an integer, of the others by rung_rule_measure(), a score in the
+     * type that is types[0]. */
+    rung_value limit;
     /* The fields below stay 0 for a score without an id that is_brief or came as ZADD. */
     uint32_t rank_before, rank, total, passed;
     double percentile;
@@ -103,7 +118,22 @@ typedef struct rung_outcome {
     rung_value gap;
     uint32_t window_count;
     rung_window_outcome windows[RUNG_OUTCOME_WINDOWS_MAX]; /* none for a duplicate */
+    rung_finding findings[RUNG_FINDINGS_MAX];
 } rung_outcome;
+
+/* What would happen to a submission. */
+typedef struct rung_judgement {
+    rung_status status; /* of apply: RUNG_OK, RUNG_DUPLICATE, or why it would be refused */
+    uint8_t rule;       /* a rung_rule: which of them would refuse it */
+    rung_value limit;   /* as in rung_outcome */
+    uint32_t finding_count;
+    rung_finding findings[RUNG_FINDINGS_MAX]; /* every rule that it breaks, whatever its action */
+    uint32_t rank;                            /* that it would have in the first window; 0: none */
+} rung_judgement;
+
+/* A dry run of a submission at log time (or now_ms, if that is later): nothing changes. `err` as of apply. */
+void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t now_ms,
+                      rung_judgement *out, rung_err *err);
 
 /* Apply one event. RUNG_OK; RUNG_UNCHANGED: valid, but nothing changed; RUNG_DUPLICATE: `out` holds the first result.
  * A negative status is a refusal: only the event and refusal counts and the log time changed, and `err` (may be NULL)
@@ -290,6 +320,7 @@ typedef struct rung_window_info {
     rung_slice season;
     bool closed;
     uint32_t total;
+    rung_digest digest;         /* of its entries: equal states have equal ones */
     char id[RUNG_NAME_MAX + 1]; /* "2026-W46", "all", or the season's name; NUL-terminated */
 } rung_window_info;
 

@@ -622,7 +622,7 @@ uint32_t rung_state_board_span(const rung_state *s) {
 
 rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out,
                                 const rung_board_def **def_out) {
-    if (i >= s->board_cap || !s->boards[i])
+    if (i >= s->board_cap || !s->boards[i] || s->boards[i]->twin)
         return RUNG_NOT_FOUND;
     *id_out = rung_names_id(s->board_ids, i);
     *def_out = s->boards[i]->def;
@@ -651,7 +651,8 @@ static void window_info(const rung__window *w, rung_window_info *out) {
                               .end_ms = w->end_ms,
                               .season = w->season,
                               .closed = w->closed,
-                              .total = rung_ladder_count(w->ladder)};
+                              .total = rung_ladder_count(w->ladder),
+                              .digest = w->entries};
     if (w->kind == 0)
         memcpy(out->id, "all", 4);
     else if (w->kind == RUNG_WINDOW_SEASON)

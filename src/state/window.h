@@ -34,8 +34,9 @@ typedef struct rung__window {
     rung_slice season; /* owned */
     int64_t start_ms, end_ms;
     bool closed;
-    bool dropped; /* closed and out of memory; kept so that it does not open again */
-    uint64_t tag; /* identifies the window in digests */
+    bool dropped;        /* closed and out of memory; kept so that it does not open again */
+    uint64_t tag;        /* identifies the window in digests */
+    rung_digest entries; /* the digest of its entries; as rung__entries_digest() */
     rung_ladder *ladder;
     rung__scope scopes[RUNG__SCOPE_SLOTS];
     rung_ladder *team_ladder; /* value numbers as players; NULL without teams */
@@ -65,6 +66,13 @@ void rung__window_list_add(rung_state *s, struct rung__board *b, rung__window *w
 /* May `fresh` windows open, of which `ahead` begin after log time? */
 bool rung__window_may_open(const rung_state *s, const struct rung__board *b, uint32_t fresh,
                            uint32_t ahead);
+/* Take window i of the board's list away for good. */
+void rung__window_remove(rung_state *s, struct rung__board *b, uint32_t i);
+/* Open the window if it is not there, and give it this span; close it if it should be closed. RUNG_OK or
+ * RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__window_restore(rung_state *s, struct rung__board *b, uint32_t kind,
+                                                const rung_window *span, rung_slice season,
+                                                bool closed, bool dropped, rung__window **out);
 bool rung__window_takes_scores(const rung_state *s, const struct rung__board *b, int64_t end_ms,
                                const rung__window *w);
 /* A view of a window's main ranking. */

@@ -92,15 +92,15 @@ class Answer:
 
 
 class Server:
-    def __init__(self, *flags, data=None, env=None, wrap=(), preexec=None):
+    def __init__(self, *flags, data=None, env=None, wrap=(), preexec=None, program=RUNG):
         """`data`: a folder to keep, or None for a throw-away one, or False for none. `wrap`: words before the command.
-        `preexec` is called in the child: resource limits and the like."""
+        `preexec` is called in the child: resource limits and the like. `program`: another build of the server."""
         self.own_folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-e2e-"))
         self.data = pathlib.Path(data) if data else None if data is False else self.own_folder / "data"
         self.flags, self.wrap, self.preexec = [str(f) for f in flags], [str(w) for w in wrap], preexec
         clean = {k: v for k, v in os.environ.items() if not k.startswith("RUNG_") or k in ("RUNG_BUILD", "RUNG_SOURCE")}
         self.env = {**clean, **(env or {})}
-        self.process = self.http = self.resp = None
+        self.program, self.process, self.http, self.resp = program, None, None, None
         self.said, self.reader = [], None
         self.always = None  # a key for requests that name none
 
@@ -108,7 +108,7 @@ class Server:
 
     def start(self, wait=True):
         """Start, and wait until it listens; with wait=False return at once (see wait_listening and wait_exit)."""
-        words = [*self.wrap, str(RUNG), "serve"]
+        words = [*self.wrap, str(self.program), "serve"]
         for flag, value in (("--http", "127.0.0.1:0"), ("--resp", "127.0.0.1:0"), ("--data", self.data)):
             if value and not any(f == flag or f.startswith(flag + "=") for f in self.flags):
                 words += [flag, str(value)]
@@ -264,9 +264,10 @@ class Server:
         return run.stdout.strip()
 
     def key(self, role, *more):
-        """Make a key, and wait until a running server knows it."""
+        """Make a key, and wait until a running server knows it: told by a signal, or it would look a second later."""
         key = self.keys("create", "--role", role, *more)
         if self.process and self.is_running and role != "player-token":
+            self.process.send_signal(signal.SIGHUP)
             until(lambda: self.get("/v1/boards", key=key).status != 401, "the key")
         return key
 

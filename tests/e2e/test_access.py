@@ -397,10 +397,10 @@ class Revocation(AccessTest):
         seq = server.get("/readyz").json["seq"]
         waiting = lambda: re.search(r"(?m)^rung_waiting (\d+)", server.get("/metrics", key=admin).body.decode())[1]  # noqa: E731
         with server.connect() as s:
-            s.sendall(f"GET /v1/boards/race/top?min_seq={seq + 1} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+            s.sendall(f"GET /v1/boards/race/top?min_seq={seq + 2} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
             until(lambda: waiting() == "1", "the read")
             identity = re.match(r"rung_read_(\w{12})_", key)[1]
-            self.check(server.delete(f"/v1/keys/{identity}", key=admin), 200)  # in force when answered
+            self.check(server.delete(f"/v1/keys/{identity}", key=admin), 200)  # in force when answered; an event itself
             server.post("/v1/boards/race/scores", {"player": "ada", "score": 1}, key=admin)
             got = b""
             while chunk := s.recv(4096):

@@ -52,7 +52,7 @@ class Boards(Api):
             "timezone": "Europe/Helsinki", "day_starts": "04:30", "grace": 60.5, "keep": 7, "scopes": ["country", "guild"],
             "teams": {"by": "guild", "combine": "top:5"},
             "limits": {"min": 0.001, "max": 99.999, "max_step": 5, "per_player_per_minute": 10, "z_score": 4.5},
-            "writers": "player"}
+            "rules": [{"rule": "max", "value": 80, "action": "flag"}], "writers": "player"}
 
     def test_whole_definition_comes_back(self):
         answer = self.check(self.server.put("/v1/boards/full", self.FULL), 201).json
@@ -68,7 +68,7 @@ class Boards(Api):
         got = self.get("/v1/boards/plain")
         self.assertEqual(got, {"id": "plain", "title": "plain", "score": {"type": "integer", "order": "desc"}, "columns": [],
                                "update": "best", "tie": "first", "rank": "sparse", "windows": ["all"], "timezone": "UTC",
-                               "day_starts": "00:00", "grace": 0, "keep": 2, "scopes": [], "teams": None, "limits": {},
+                               "day_starts": "00:00", "grace": 0, "keep": 2, "scopes": [], "teams": None, "limits": {}, "rules": [],
                                "writers": "server", "seq": got["seq"]})
         self.board("warm", score={"type": "real"}, update="decay", half_life=3600.25)
         self.assertEqual(self.get("/v1/boards/warm")["half_life"], 3600.25)
@@ -103,8 +103,8 @@ class Boards(Api):
 
     def test_not_allowed(self):
         for body, code, field in [
-            ({"update": "elo"}, "unsupported", "update"), ({"update": "glicko2"}, "unsupported", "update"),
-            ({"update": "openskill"}, "unsupported", "update"), ({"review": "top:10"}, "unsupported", "review"),
+            ({"update": "elo", "rating": {"k": -1}}, "invalid", "rating.k"), ({"update": "glicko2", "limits": {"max": 1}}, "invalid", "limits"),
+            ({"update": "openskill", "score": {"type": "real"}}, "invalid", "update"), ({"review": "top:10"}, "unsupported", "review"),
             ({"timezone": "Mars/Olympus"}, "invalid", "timezone"), ({"timezone": "../etc/passwd"}, "invalid", "timezone"),
             ({"update": "decay"}, "invalid", "update"), ({"half_life": 60}, "invalid", "half_life"),
             ({"update": "decay", "score": {"type": "real"}, "half_life": 1}, "invalid", "half_life"),
@@ -242,6 +242,16 @@ class Scores(Api):
         self.board()
         for i, meta in enumerate([None, True, False, 5, -1.5e3, "text", "", [], {}, {"a": [1, {"b": "\u00e9"}]}, "x" * 4096]):
             self.submit("a", i, meta=meta)
+
+    def test_attested(self):
+        self.board()
+        self.submit("a", 1, attested={})
+        self.submit("a", 2, attested={"duration_ms": 0, "seed": "8f14e45f", "replay": "sha256:2c26"}, id="one")
+        self.refused(self.submit("a", 2, attested={"duration_ms": 1}, id="one", status=409), 409, "id_conflict", "id")
+        for bad, field in [({"duration_ms": -1}, "attested.duration_ms"), ({"duration_ms": "9"}, "attested.duration_ms"),
+                           ({"seed": ""}, "attested.seed"), ({"seed": "x" * 65}, "attested.seed"), ({"seed": "a\nb"}, "attested.seed"),
+                           ({"replay": "x" * 129}, "attested.replay"), ({"other": 1}, "attested.other"), (5, "attested")]:
+            self.assertEqual(self.submit("a", 3, attested=bad, status=400).json["field"], field)
 
     def test_limits(self):
         self.board(limits={"min": 0, "max": 100, "max_step": 50, "per_player_per_minute": 3})
@@ -751,7 +761,7 @@ class Windows(ServerTest):
         self.assertEqual([s["score"] for s in ask(f"?from={at + 3}&to={at + 5}")["submissions"]], [101, 41])
         for empty in ("?from=0&to=0", f"?to={at}", "?board=nowhere", f"?from={at + 100}"):
             self.assertEqual(ask(empty)["submissions"], [], empty)
-        for wrong in ("x", "1", "1.", ".1", "1.0", "1.x", "1e30.1", "1.2.3", "999999999999999.1", "1.99999999999999999999"):
+        for wrong in ("x", "1", "1.", ".1", "1.0", "1.x", "1e30.1", "1.2.", "1.2.x", "1.2.3.4", "999999999999999.1", "1.99999999999999999999"):
             self.check(server.get(f"/v1/players/ada/submissions?before={wrong}"), 400, "malformed")
         for wrong in ("limit=0", "limit=1001", "board=", "from=x", "offset=1"):
             self.check(server.get(f"/v1/players/ada/submissions?{wrong}"), 400, "malformed")

@@ -4,7 +4,6 @@
 """How a server comes to the state of a topic: from a peer's snapshot, through a connection that drips and is cut, under load; and not
 over a gap between its snapshot and the log."""
 import os
-import pathlib
 import shutil
 import socket
 import sys
@@ -13,17 +12,10 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
-from server import WAIT, ServerTest, until  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
+from server import WAIT, until  # noqa: E402
 
 PLAYERS = 5000
-
-
-def setUpModule():
-    """One broker for all tests; each has a topic of its own."""
-    Bootstrap.brokers = Brokers(1).start()
-    unittest.addModuleCleanup(Bootstrap.brokers.close)
 
 
 class Drip:
@@ -60,16 +52,7 @@ class Drip:
         self.listener.close()
 
 
-class Bootstrap(ServerTest):
-    topics = 0
-
-    def setUp(self):
-        Bootstrap.topics += 1
-        self.topic = f"bootstrap-{Bootstrap.topics}"
-
-    def node(self, *flags, **more):
-        return self.serve("--log", f"kafka://{self.brokers.addresses}/{self.topic}", "--log-kafka-replication", "1", *flags, **more)
-
+class Bootstrap(KafkaTest):
     def fill(self, server, count=PLAYERS):
         self.assertIn(server.put("/v1/boards/race", {}).status, (200, 201))
         lines = "".join('{"board":"race","player":"player-%d","score":%d}\n' % (i, i * 7919 % 10007) for i in range(count))
@@ -80,12 +63,6 @@ class Bootstrap(ServerTest):
         until(lambda: server.post("/v1/snapshot").status == 202, "a snapshot")
         until(lambda: server.request("HEAD", "/v1/snapshot").status == 200, "the snapshot")
         return int(server.request("HEAD", "/v1/snapshot").headers["rung-seq"])
-
-    def same(self, *servers):
-        def look():
-            states = [s.get("/readyz").json for s in servers]
-            return states[0] if all((s["seq"], s["digest"]) == (states[0]["seq"], states[0]["digest"]) for s in states) else None
-        return until(look, "the same state on all servers")
 
     def url(self, server):
         return "http://%s:%d" % server.http

@@ -19,7 +19,7 @@ from pages import run_page
 SOURCE = pathlib.Path(os.environ["RUNG_SOURCE"])
 BUILD = pathlib.Path(os.environ["RUNG_BUILD"])
 ENV = {**os.environ, "PATH": f"{BUILD}:{BUILD}/examples:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-COMMANDS = ["demo", "status", "snapshot", "backup", "restore", "join", "log cat", "log verify", "log repair", "log copy", "log skip"]
+COMMANDS = ["demo", "status", "snapshot", "backup", "restore", "join", "log cat", "log verify", "log repair", "log copy", "log skip", "sql"]
 
 
 def rung(*args, stdin="", **more):

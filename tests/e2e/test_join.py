@@ -175,7 +175,7 @@ class Join(ServerTest):
 
     def test_one_that_is_replaced_and_many_at_once(self):
         # The readers stand still while other things happen, which may take long on a busy machine.
-        server = self.serve("--snapshot-every", "off", "--limits-write-timeout", "10m")
+        server = self.serve("--snapshot-every", "off", "--log-keep", "off", "--limits-write-timeout", "10m")
         self.fill(server, count=60000, name=lambda i: hashlib.shake_128(b"%d" % i).hexdigest(60))  # more than sockets buffer
         file = self.snapshot(server)
         bytes_before = file.read_bytes()

@@ -15,30 +15,20 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-sys.path.insert(0, str(pathlib.Path(os.environ["RUNG_SOURCE"]) / "tests" / "kafka"))
-from brokers import Brokers  # noqa: E402
-from server import RUNG, ServerTest, rung, until  # noqa: E402
+from kafka_servers import KafkaTest  # noqa: E402
+from server import RUNG, rung, until  # noqa: E402
 
 ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("RUNG_")}, "RUNG_LOG_KAFKA_REPLICATION": "1"}
 MANY = 20000  # records: more than are in flight at a time
 
 
-def setUpModule():
-    """One broker for all tests; each has a topic of its own."""
-    LogCopy.brokers = Brokers(1).start()
-    unittest.addModuleCleanup(LogCopy.brokers.close)
-
-
-class LogCopy(ServerTest):
-    topics = 0
-
+class LogCopy(KafkaTest):
     def setUp(self):
-        LogCopy.topics += 1
-        self.topic = f"copy-{LogCopy.topics}"
-        self.url = f"kafka://{self.brokers.addresses}/{self.topic}"
+        super().setUp()
+        self.url = self.log
 
-    def node(self, *flags, **more):
-        return self.serve("--log", self.url, "--log-kafka-replication", "1", *flags, **more)
+    def node(self, *flags, log=None, **more):
+        return super().node(*flags, log=log or self.url, **more)
 
     def new_folder(self):
         folder = tempfile.mkdtemp(prefix="rung-e2e-")
@@ -82,7 +72,7 @@ class LogCopy(ServerTest):
 
     def short_folder(self):
         """The same, without the beginning of its log: two snapshots cover that."""
-        server = self.serve()
+        server = self.serve("--log-keep", "off")
         for n in range(4):
             self.fill(server, 100 * n, 100)
             self.snapshot(server)
@@ -265,7 +255,7 @@ class LogCopy(ServerTest):
         self.assertIn("is in use by another process", self.copy(data, self.url, "--data", data, code=1))
         other, _ = self.folder(10)
         self.assertIn("has a log of its own", self.copy(data, self.url, "--data", other, code=1))
-        node = self.serve("--log", self.url + "-other", "--log-kafka-replication", "1")
+        node = self.node(log=self.url + "-other")
         self.assertIn("is in use by another process", self.copy(data, self.url, "--data", node.data, code=1))
         self.assertEqual(node.stop(), 0)
         self.assertIn("belongs to another log", self.copy(data, self.url, "--data", node.data, code=1))

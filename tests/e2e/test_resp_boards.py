@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=120 labels=release
 """One board, two protocols: what one writes the other reads (docs/redis.md, "A key is a board")."""
+import json
 import unittest
 
 from resp import Connection, Error
@@ -70,6 +71,34 @@ class Boards(ServerTest):
             questions += [["ZREVRANK", board, f"p{i}"] for i in range(38, 42)]
             alone = [self.call(*words) for words in questions]
             self.assertEqual([reply.value for reply in self.redis.pipeline(questions)], alone, board)
+
+    def test_matches(self):
+        self.check(self.server.put("/v1/boards/chess", {"update": "glicko2"}), 201)
+        duel = {"sides": [{"place": 1, "players": ["ada"]}, {"place": 2, "players": ["bob"]}], "id": "m1"}
+        answer = dict(zip(*[iter(self.call("RUNG.MATCH", "chess", json.dumps(duel)))] * 2))
+        rows = [dict(zip(*[iter(row)] * 2)) for row in answer[b"players"]]
+        over_http = self.check(self.server.get("/v1/boards/chess/top"), 200).json["entries"]
+        self.assertEqual([(r[b"player"].decode(), int(r[b"score"]), r[b"rank"], r[b"score_before"]) for r in rows],
+                         [(e["player"], e["score"], e["rank"], None) for e in over_http])
+        self.assertEqual([float(r[b"deviation"]) for r in rows], [e["rating"]["deviation"] for e in over_http])
+        again = dict(zip(*[iter(self.call("RUNG.MATCH", "chess", json.dumps(duel)))] * 2))
+        self.assertEqual((again[b"duplicate"], again[b"players"], again[b"seq"]), (1, [], answer[b"seq"]))
+        side = {"place": 1, "players": ["ada"]}
+        for match, word in (({"sides": [side]}, "sides"), ({"sides": [side, side]}, "sides[1].players[0].player"),
+                            ({"sides": [side, {"players": ["bob"]}]}, "sides[1]"), ({**duel, "sides": duel["sides"][::-1]}, "id"),
+                            ({"sides": [{"place": 1, "players": [f"p{i}" for i in range(256)]}, {"place": 2, "players": ["x"]}]}, "sides")):
+            refusal = self.call("RUNG.MATCH", "chess", json.dumps(match))
+            self.assertIsInstance(refusal, Error)
+            self.assertIn(word, str(refusal))
+        for text in ("", "{", '{"sides":[{"place":NaN,"players":["a"]}]}', "x" * 140000):
+            self.assertIsInstance(self.call("RUNG.MATCH", "chess", text), Error)
+        self.check(self.server.put("/v1/boards/race", {}), 201)
+        self.assertIsInstance(self.call("RUNG.MATCH", "race", json.dumps(duel)), Error)
+        self.assertIsInstance(self.call("RUNG.MATCH", "none", json.dumps(duel)), Error)
+        self.assertEqual(self.check(self.server.get("/v1/boards/chess/top"), 200).json["entries"], over_http)
+        many = [("RUNG.MATCH", "chess", json.dumps({"sides": [{"place": 1, "players": [f"p{i}"]}, {"place": 2, "players": ["bob"]}]})) for i in range(100)]
+        for i, reply in enumerate(self.redis.pipeline(many)):  # each with its own answer
+            self.assertEqual(dict(zip(*[iter(reply.value)] * 2))[b"players"][0][1], f"p{i}".encode())
 
     def test_smaller_is_better(self):
         self.check(self.server.put("/v1/boards/lap", {"score": {"type": "decimal", "decimals": 2, "order": "asc"}}), 201)

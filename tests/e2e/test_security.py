@@ -7,6 +7,8 @@ what the row says. A row without a scenario fails, and so does a scenario withou
 import json
 import os
 import re
+import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -14,7 +16,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
 from resp import Connection, encode  # noqa: E402
-from server import SOURCE, ServerTest, parse_answers, rung, token, until  # noqa: E402
+from server import BUILD, SOURCE, WAIT, ServerTest, parse_answers, rung, token, until  # noqa: E402
 
 PAGE = SOURCE / "docs/security.md"
 SECRET = b"a secret of thirty-two bytes, or more"
@@ -120,11 +122,21 @@ class Limits(ServerTest):
         problem = answer.lines[-1]["error"]
         return [f"{problem['status']} {problem['code']}"]
 
-    @row("elements of an array")
+    @row("elements of an array, of scores or of matches")
     def array(self):
         server = self.board()
         answer = server.post("/v1/scores", [{"board": "race", "player": "p", "score": 1}] * 10001)
         return [status_of(answer)]
+
+    @row("candidates that a search for opponents looks at")
+    def candidates(self):
+        server = self.serve()
+        server.put("/v1/boards/chess", {"update": "elo", "rating": {"k": 16}})
+        sides = [[{"place": 1, "players": [f"p{i}"]}, {"place": 2, "players": [f"p{i + 1}"]}] for i in range(0, 1000, 2)]
+        self.check(server.post("/v1/boards/chess/matches", [{"sides": s} for s in sides]), 200)
+        found = self.check(server.get("/v1/boards/chess/opponents/p500?n=100"), 200).json["opponents"]
+        self.assertEqual(len(found), 100)
+        return []
 
     @row("nesting of JSON")
     def nesting(self):
@@ -177,6 +189,51 @@ class Limits(ServerTest):
         for _ in range(3):
             self.check(server.get("/v1/boards"), 200)
         return [status_of(server.get("/v1/boards"))]
+
+    @row("requests from one address")
+    def address_rate(self):
+        server = self.serve("--rates-address", "3/m")
+        for _ in range(3):
+            self.check(server.get("/v1/boards"), 200)
+        with Connection(server.resp) as c:
+            return [status_of(server.get("/v1/boards")), error(c.call("DBSIZE"))]
+
+    @row("submissions from one address")
+    def address_submissions(self):
+        server = self.board("--rates-address-submissions", "2/m")
+        for i in range(2):
+            self.assertEqual(self.post(server, {"player": f"p{i}", "score": i}), "200 None")
+        with Connection(server.resp) as c:
+            return [self.post(server, {"player": "q", "score": 9}), error(c.call("RUNG.SUBMIT", "race", "r", 9))]
+
+    # ---- servers that share a log: without brokers, by the unit tests of what holds the limit ----
+
+    def run_unit(self, program, name):
+        run = subprocess.run([BUILD / "tests" / program, name], capture_output=True, text=True, timeout=WAIT, check=False)
+        self.assertEqual((run.returncode, "1 passed" in run.stdout), (0, True), run)
+        return []
+
+    @row("records that `latest=true` adds to a shared log")
+    def reads_of_the_end(self):
+        return self.run_unit("test_service_hub_cluster", "reads_of_the_end_add_few_records")
+
+    @row("servers that share a log")
+    def many_servers(self):
+        return self.run_unit("test_service_nodes", "more_servers_than_there_is_room_for")
+
+    @row("trusted proxies")
+    def trusted_proxies(self):
+        run = rung("serve", "--http", "127.0.0.1:0", "--resp", "off", "--trusted-proxies", ",".join(f"10.0.0.{i}" for i in range(65)))
+        self.assertIn("trusted_proxies: more than 64 entries", run.stderr)
+        return []
+
+    @row("a PROXY header")
+    def proxy_header(self):
+        server = self.serve("--trusted-proxies", "127.0.0.1", "--proxy-protocol", "on")
+        with socket.create_connection(server.http, timeout=WAIT) as s:
+            s.sendall(b"\r\n\r\n\0\r\nQUIT\n\x21\x11\x08\x01")
+            self.assertEqual(wait_closed(s), b"")
+        return []
 
     @row("submissions for one player")
     def player_rate(self):

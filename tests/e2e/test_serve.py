@@ -109,7 +109,7 @@ class Serve(ServerTest):
 
     def test_mistakes_keep_it_from_starting(self):
         for flags, why in [(("--nonsense",), "no option"), (("--http", "nowhere"), "--http"), (("--log", "kafka:x"), "kafka"),
-                           (("--archive", "postgres://x"), "postgres"), (("--tls-cert", "x"), "tls.key"),
+                           (("--archive", "mysql://x"), "sqlite:FILE"), (("--tls-cert", "x"), "tls.key"),
                            (("--http", "203.0.113.1:0"), "keys create"), (("--resp", "[::]:0"), "keys create"),
                            (("--config", "/absent"), "/absent")]:
             server = self.serve(*flags, start=False)
@@ -178,7 +178,7 @@ class Serve(ServerTest):
     def test_snapshot_over_http(self):
         server = self.serve("--snapshot-every", "off")
         server.put("/v1/boards/race", {})
-        answer = server.post("/v1/snapshot")
+        answer = until(lambda: (a := server.post("/v1/snapshot")).status != 409 and a, "the archive")
         self.assertEqual((answer.status, answer.json), (202, {"changed": True, "seq": 2}), answer)
         until(lambda: list(server.data.glob("snapshot-*.snap")), "the snapshot")
         until(lambda: server.post("/v1/snapshot").status == 202, "its end")  # 409 until then

@@ -153,6 +153,16 @@ static void same_ranks(const run *r, const rung_outcome *a, const rung_outcome *
     }
 }
 
+/* Except of a duplicate: the definition may have changed since. */
+static void same_types(const run *r, const rung_outcome *a) {
+    const rung_board_def *def;
+    if (a->duplicate || rung_state_board(r->state, r->event->score.board, &def) != RUNG_OK)
+        return;
+    for (uint32_t i = 0; i < a->value_count; i++)
+        SAME_U(r, "type", a->types[i],
+               (unsigned)def->key.columns[i].type | def->key.columns[i].decimals << 4);
+}
+
 static void same_outcome(const run *r, const rung_outcome *a, const model_answer *answer) {
     const rung_outcome *b = &answer->outcome;
     SAME_U(r, "outcome seq", a->seq, b->seq);
@@ -160,6 +170,8 @@ static void same_outcome(const run *r, const rung_outcome *a, const model_answer
     if (!answer->is_change_doubtful)
         SAME_U(r, "changed", a->changed, b->changed);
     SAME_U(r, "value count", a->value_count, b->value_count);
+    SAME_U(r, "rule", a->rule, RUNG_RULE_NONE);
+    same_types(r, a);
     SAME_U(r, "total", a->total, b->total);
     SAME_U(r, "window count", a->window_count, b->window_count);
     for (uint32_t i = 0; i < b->window_count; i++) {
@@ -210,6 +222,52 @@ static void forget_applied(run *r, rung_slice board) {
             r->applied[i] = r->applied[--r->applied_count];
 }
 
+/* The rule that the model says, and the limit in the definition. */
+static void same_rule(const run *r, const rung_outcome *outcome, const model_answer *answer) {
+    const char *rule = answer->rule;
+    const rung_board_def *def;
+    rung_value limit = {0};
+    if (!rule || strcmp(rung_rule_words[outcome->rule], rule) != 0)
+        differ(r, __FILE__, __LINE__, "rule: %s, %s", rung_rule_words[outcome->rule],
+               rule ? rule : "");
+    if (rung_state_board(r->state, r->event->score.board, &def) != RUNG_OK)
+        return;
+    if (answer->rule_count) { /* the limits kept quiet: the first rule that refuses */
+        for (uint32_t i = def->rule_count; i-- > 0;)
+            if (def->rules[i].action == RUNG_ACTION_REFUSE && answer->broken[i] &&
+                def->rules[i].rule == outcome->rule)
+                limit = def->rules[i].value;
+    } else if (outcome->rule == RUNG_RULE_Z) {
+        limit.d = def->z_score;
+    } else if (outcome->rule == RUNG_RULE_RATE) {
+        limit.i = def->per_player_per_minute;
+    } else if (outcome->rule <= RUNG_RULE_STEP) {
+        limit = outcome->rule == RUNG_RULE_MIN   ? def->min
+                : outcome->rule == RUNG_RULE_MAX ? def->max
+                                                 : def->max_step;
+    }
+    SAME_U(r, "limit", (uint64_t)outcome->limit.i, (uint64_t)limit.i);
+    SAME_U(r, "values of a refusal", outcome->value_count, 0);
+}
+
+/* The rules that a counted submission broke. */
+static void same_findings(const run *r, const rung_outcome *a, const model_answer *answer) {
+    const rung_board_def *def;
+    uint32_t n = 0;
+    if (a->duplicate || rung_state_board(r->state, r->event->score.board, &def) != RUNG_OK)
+        return;
+    for (uint32_t i = 0; i < answer->rule_count; i++) {
+        const rung_finding *f = n < a->finding_count ? &a->findings[n] : NULL;
+        bool is_there = f && f->rule == def->rules[i].rule && f->limit.i == def->rules[i].value.i &&
+                        f->action == def->rules[i].action;
+        if (answer->broken[i] == 1 && !is_there)
+            differ(r, __FILE__, __LINE__, "rule %s is not reported",
+                   rung_rule_words[def->rules[i].rule]);
+        n += answer->broken[i] == 1 || (answer->broken[i] == -1 && is_there);
+    }
+    SAME_U(r, "rules broken", a->finding_count, n);
+}
+
 static void compare_step(run *r, const rung_event *event, rung_status st,
                          const rung_outcome *outcome, const rung_err *err) {
     model_answer answer;
@@ -227,11 +285,14 @@ static void compare_step(run *r, const rung_event *event, rung_status st,
                answer.rule ? answer.rule : "");
     if (st < 0 && answer.rule && !strstr(err->message, answer.rule))
         differ(r, __FILE__, __LINE__, "reason: '%s', '%s'", err->message, answer.rule);
+    if (st == RUNG_EREFUSED && event->kind == RUNG_EVENT_SCORE)
+        same_rule(r, outcome, &answer);
     if (st == RUNG_OK && event->kind == RUNG_EVENT_BOARD_DELETED)
         forget_applied(r, event->deleted.board);
     if (st < 0 || event->kind != RUNG_EVENT_SCORE)
         return;
     same_outcome(r, outcome, &answer);
+    same_findings(r, outcome, &answer);
     if (st != RUNG_DUPLICATE)
         never_applied_before(r, &event->score);
 }

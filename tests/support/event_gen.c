@@ -2,6 +2,7 @@
 /* Chance with a taste for edges: each number is drawn as "an end of its range, or something small, or anything". */
 #include "support/event_gen.h"
 
+#include "base/bytes.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -236,6 +237,9 @@ static void any_clock(event_gen *g, rung_board_def *d) {
     d->day_starts_min = (int32_t)edgy(g, 0, RUNG_DAY_STARTS_MAX);
     d->grace_ms = edgy(g, 0, RUNG_GRACE_MAX_MS);
     d->keep = (uint32_t)edgy(g, 0, RUNG_KEEP_MAX);
+    d->keep_kinds = below(g, 3) ? 0 : (uint32_t)below(g, 128) & RUNG_KEEP_KINDS_MASK;
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        d->keep_of[kind] = d->keep_kinds >> kind & 1 ? (uint32_t)edgy(g, 0, RUNG_KEEP_MAX) : 0;
 }
 
 static void any_groups(event_gen *g, rung_board_def *d) {
@@ -276,6 +280,60 @@ static void any_limits(event_gen *g, rung_board_def *d) {
         d->z_score = (double)edgy(g, 1, 1000) / 64;
 }
 
+static void any_rules(event_gen *g, rung_board_def *d) {
+    d->rule_count = one_in(g, 2) ? 0 : (uint32_t)edgy(g, 1, RUNG_BOARD_RULES_MAX);
+    for (uint32_t i = 0; i < d->rule_count; i++) {
+        rung_board_rule *r = &d->rules[i];
+        *r = (rung_board_rule){.rule = RUNG_RULE_SUBMISSIONS, .action = (rung_action)below(g, 2)};
+        do {
+            if (d->update != RUNG_UPDATE_COUNT)
+                r->rule = (rung_rule)between(g, RUNG_RULE_MIN, RUNG_RULE_FIRST_MAX);
+        } while (rung_rule_measure(r->rule) == RUNG_MEASURE_NONE ||
+                 (r->rule == RUNG_RULE_MAX_RATE && d->key.columns[0].order == RUNG_ORDER_ASC));
+        rung_measure measure = rung_rule_measure(r->rule);
+        if (r->rule == RUNG_RULE_SUBMISSIONS)
+            r->per_ms = 60000;
+        if (r->rule == RUNG_RULE_MAX_RATE)
+            r->per_ms = edgy(g, RUNG_RULE_PER_MIN_MS, RUNG_RULE_PER_MAX_MS);
+        if (measure == RUNG_MEASURE_REAL)
+            r->value.d = (double)edgy(g, 1, 1000) / 64;
+        else if (measure == RUNG_MEASURE_INTEGER)
+            r->value.i = edgy(g, 1, UINT32_MAX);
+        else if (r->rule == RUNG_RULE_STEP && d->key.columns[0].type == RUNG_SCORE_REAL)
+            r->value.d = (double)edgy(g, 0, 1000) / 16;
+        else if (r->rule == RUNG_RULE_STEP)
+            r->value.i = edgy(g, 0, INT64_MAX);
+        else
+            r->value = any_value(g, d->key.columns[0].type);
+    }
+}
+
+/* Turn a definition into that of a rating board. */
+static void make_rating(event_gen *g, rung_board_def *d) {
+    rung_rating_params *p = &d->rating;
+    d->update = (rung_update)(RUNG_UPDATE_ELO + below(g, 3));
+    d->half_life_ms = 0;
+    d->limits = 0;
+    d->rule_count = 0;
+    d->key.column_count = 1;
+    d->key.columns[0] = (rung_column){RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 3};
+    rung_rating_params_init(p, (rung_rating_system)(d->update - RUNG_UPDATE_ELO));
+    p->draw = one_in(g, 2) ? 0.25 : 0;
+    p->min_games = (uint32_t)below(g, 20);
+    p->pairs_count_fully = p->system != RUNG_RATING_OPENSKILL && one_in(g, 2);
+    if (p->system == RUNG_RATING_ELO) {
+        p->elo.is_normal = one_in(g, 2);
+        p->elo.rule_count = (uint32_t)below(g, RUNG_ELO_RULES_MAX + 1);
+        for (uint32_t i = 0; i < p->elo.rule_count; i++)
+            p->elo.rules[i] = (rung_elo_rule){i, (double)between(g, -50, 50), 100, 30};
+    } else if (p->system == RUNG_RATING_GLICKO2) {
+        p->glicko2.period_ms = between(g, 0, 1000000);
+    } else {
+        p->wenglin.model = (rung_wenglin_model)below(g, 3);
+        p->wenglin.window = 1 + (uint32_t)below(g, 8);
+    }
+}
+
 static void make_def(event_gen *g, rung_board_def *d) {
     *d = rung_board_def_default();
     if (one_in(g, 2))
@@ -286,7 +344,10 @@ static void make_def(event_gen *g, rung_board_def *d) {
     any_clock(g, d);
     any_groups(g, d);
     any_limits(g, d);
+    any_rules(g, d);
     d->writers = (rung_writers)below(g, 2);
+    if (one_in(g, 6))
+        make_rating(g, d);
 }
 
 void event_gen_def(event_gen *g, rung_board_def *def_out) {
@@ -305,6 +366,16 @@ static uint32_t any_conditions(event_gen *g) {
                                    RUNG_IF_XX | RUNG_IF_GT,
                                    RUNG_IF_XX | RUNG_IF_LT};
     return ALL[below(g, COUNT(ALL))];
+}
+
+static void make_attested(event_gen *g, rung_attested *a) {
+    a->has_duration = one_in(g, 2);
+    if (a->has_duration)
+        a->duration_ms = (int64_t)(one_in(g, 2) ? below(g, 100000) : below(g, INT64_C(1) << 53));
+    if (one_in(g, 2))
+        a->seed = wild_text(g, edgy_size(g, 1, RUNG_ATTESTED_SEED_MAX));
+    if (one_in(g, 2))
+        a->replay = wild_text(g, edgy_size(g, 1, RUNG_ATTESTED_REPLAY_MAX));
 }
 
 static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
@@ -331,6 +402,8 @@ static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
         s->source = wild_text(g, edgy_size(g, 1, RUNG_NAME_MAX));
         s->offset = one_in(g, 2) ? below(g, 100) : below(g, INT64_MAX) + 1;
     }
+    if (one_in(g, 4))
+        make_attested(g, &s->attested);
 }
 
 static void make_profile(event_gen *g, rung_event *e) {
@@ -453,6 +526,32 @@ static void make_keys(event_gen *g, rung_event *e) {
     e->keys.is_admin = one_in(g, 4);
 }
 
+/* Players are numbered, so that nobody is in it twice. */
+static void make_match(event_gen *g, rung_event *e) {
+    uint8_t raw[4096];
+    rung_byte_writer w = rung_byte_writer_of(raw, sizeof raw);
+    uint32_t count = 2 + (uint32_t)below(g, 6);
+    for (uint32_t i = 0; i < count; i++) {
+        rung_match_entry entry = {.player = keep(g, "player", 2, i),
+                                  .is_first = i < 2 || one_in(g, 2),
+                                  .place = (int32_t)between(g, -3, 3),
+                                  .weight = one_in(g, 3) ? 2.5 : 1,
+                                  .played = one_in(g, 3) ? 0.5 : 1};
+        CHECK(rung_match_put(&w, &entry));
+    }
+    size_t len = rung_byte_writer_length(&w);
+    e->match.board = any_board(g);
+    e->match.player_count = count;
+    e->match.packed = rung_slice_of(memcpy(take(g, len), raw, len), len);
+    e->match.has_at = one_in(g, 2);
+    e->match.at_ms = e->match.has_at ? any_time(g) : 0;
+    if (one_in(g, 4)) {
+        e->match.source = keep(g, "source", 2, (unsigned)below(g, 5));
+        e->match.offset = below(g, 10000);
+    }
+    e->match.id = one_in(g, 2) ? keep(g, "match", 2, (unsigned)below(g, 50)) : (rung_slice){0};
+}
+
 void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     g->used = 0;
     memset(e, 0, sizeof *e);
@@ -512,11 +611,49 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     case RUNG_EVENT_ACCESS_SET:
         e->access.has_keys = below(g, 2);
         break;
+    case RUNG_EVENT_KEY_CHANGED:
+        e->key.id = RUNG_SLICE("a key");
+        e->key.role = RUNG_SLICE("server");
+        e->key.boards = below(g, 2) ? RUNG_SLICE("race-*") : RUNG_SLICE("");
+        e->key.is_revoked = below(g, 2);
+        e->key.expires_ms = (int64_t)below(g, 1000000);
+        e->has_actor = true;
+        break;
+    case RUNG_EVENT_BOARD_FILLED:
+        e->filled.board = any_name(g);
+        e->filled.job = 1 + below(g, UINT32_MAX);
+        e->filled.part = (uint32_t)below(g, 1000);
+        e->filled.packed = below(g, 2) ? rung_slice_str("\7") : (rung_slice){NULL, 0};
+        break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        e->swapped.board = any_name(g);
+        e->swapped.job = 1 + below(g, UINT32_MAX);
+        e->swapped.is_undo = below(g, 2);
+        break;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        e->dropped.board = any_name(g);
+        e->dropped.job = 1 + below(g, UINT32_MAX);
+        break;
+    case RUNG_EVENT_MATCH:
+        make_match(g, e);
+        break;
     }
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_ACCESS_SET)), event_out);
+    uint64_t kind = 1 + below(g, RUNG_EVENT_ACCESS_SET + 5);
+    kind += kind > RUNG_EVENT_ACCESS_SET; /* number 19 is no kind of its own */
+    event_gen_make(g, (rung_event_kind)kind, event_out);
+    if (event_out->has_actor ||
+        (event_out->kind != RUNG_EVENT_SCORE && event_out->kind != RUNG_EVENT_FRIENDS_REPLACED &&
+         below(g, 4) == 0)) {
+        event_out->has_actor = true;
+        event_out->actor = (rung_actor){
+            .key = below(g, 2) ? RUNG_SLICE("k3Yid") : RUNG_SLICE(""),
+            .player = below(g, 4) ? RUNG_SLICE("") : RUNG_SLICE("ada"),
+            .address = below(g, 2) ? RUNG_SLICE("192.0.2.7:4711") : RUNG_SLICE("library"),
+            .reason = below(g, 4) ? RUNG_SLICE("") : RUNG_SLICE("cheated\n")};
+    }
 }
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
@@ -540,6 +677,26 @@ static void print_value(FILE *f, const char *field, unsigned type, rung_value v)
         fprintf(f, " %s=%" PRId64, field, v.i);
 }
 
+static void print_rating(FILE *f, const rung_rating_params *p) {
+    fprintf(f, " rating=%u/%a/%a/%a/%a/%a games=%u pairs=%d", p->system, p->rating, p->deviation,
+            p->volatility, p->conservative, p->draw, p->min_games, p->pairs_count_fully);
+    if (p->system == RUNG_RATING_ELO) {
+        const rung_elo_params *e = &p->elo;
+        fprintf(f, " elo=%a/%a/%a/%a/%d/%u/%a/%a", e->k, e->scale, e->floor, e->difference_max,
+                e->is_normal, e->provisional_games, e->provisional_k, e->provisional_effect);
+        for (uint32_t i = 0; i < e->rule_count; i++)
+            fprintf(f, " rule=%u/%a/%a/%a", e->rules[i].games_under, e->rules[i].from,
+                    e->rules[i].under, e->rules[i].k);
+    } else if (p->system == RUNG_RATING_GLICKO2) {
+        fprintf(f, " glicko2=%a/%a/%a/%" PRId64, p->glicko2.tau, p->glicko2.deviation_min,
+                p->glicko2.deviation_max, p->glicko2.period_ms);
+    } else {
+        const rung_wenglin_params *w = &p->wenglin;
+        fprintf(f, " openskill=%u/%a/%a/%a/%d/%u/%d", w->model, w->beta, w->kappa, w->tau,
+                w->limit_sigma, w->window, w->window_mean);
+    }
+}
+
 static void print_def(FILE *f, const rung_board_def *d) {
     print_text(f, "title", d->title);
     for (unsigned i = 0; i < d->key.column_count; i++) {
@@ -550,6 +707,8 @@ static void print_def(FILE *f, const rung_board_def *d) {
     }
     fprintf(f, " tie=%u update=%u half_life=%" PRId64 " rank=%u windows=%u", d->key.tie, d->update,
             d->half_life_ms, d->rank, d->windows);
+    if (rung_update_is_rating(d->update))
+        print_rating(f, &d->rating);
     for (uint32_t i = 0; i < d->season_count; i++) {
         print_text(f, "season", d->seasons[i].name);
         fprintf(f, " from=%" PRId64 " to=%" PRId64, d->seasons[i].starts_ms, d->seasons[i].ends_ms);
@@ -557,6 +716,9 @@ static void print_def(FILE *f, const rung_board_def *d) {
     print_text(f, "zone", d->zone_name);
     print_text(f, "rules", d->zone_rules);
     fprintf(f, " day_starts=%d grace=%" PRId64 " keep=%u", d->day_starts_min, d->grace_ms, d->keep);
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        if (d->keep_kinds >> kind & 1)
+            fprintf(f, " keep.%s=%u", rung_window_words[kind], d->keep_of[kind]);
     for (uint32_t i = 0; i < d->scope_count; i++)
         print_text(f, "scope", d->scopes[i]);
     if (d->has_teams) {
@@ -574,6 +736,9 @@ static void print_def(FILE *f, const rung_board_def *d) {
     if (d->limits & RUNG_LIMIT_Z)
         fprintf(f, " z_score=%a", d->z_score);
     fprintf(f, " writers=%u", d->writers);
+    for (uint32_t i = 0; i < d->rule_count; i++)
+        fprintf(f, " rule=%u/%u/%" PRId64 "/%" PRId64, d->rules[i].rule, d->rules[i].action,
+                d->rules[i].value.i, d->rules[i].per_ms);
 }
 
 static void print_score(FILE *f, const rung_score_event *s) {
@@ -595,6 +760,12 @@ static void print_score(FILE *f, const rung_score_event *s) {
         print_text(f, "source", s->source);
         fprintf(f, " offset=%" PRIu64, s->offset);
     }
+    if (s->attested.has_duration)
+        fprintf(f, " duration=%" PRId64, s->attested.duration_ms);
+    if (s->attested.seed.len)
+        print_text(f, "seed", s->attested.seed);
+    if (s->attested.replay.len)
+        print_text(f, "replay", s->attested.replay);
 }
 
 static void print_range(FILE *f, const rung_range *r) {
@@ -647,6 +818,26 @@ static void print_friends(FILE *f, const rung_event *e) {
     fprintf(f, " follow=%d count=%u", e->friends.follow, e->friends.count);
     while (rung_names_next(&rest, &name))
         print_text(f, "friend", name);
+}
+
+static void print_match(FILE *f, const rung_match_event *m) {
+    rung_match_cursor c = {.rest = m->packed};
+    rung_match_entry e;
+    print_text(f, "board", m->board);
+    if (m->has_at)
+        fprintf(f, " at=%" PRId64, m->at_ms);
+    if (m->id.len)
+        print_text(f, "id", m->id);
+    if (m->source.len) {
+        print_text(f, "source", m->source);
+        fprintf(f, " offset=%" PRIu64, m->offset);
+    }
+    while (rung_match_next(&c, &e)) {
+        if (e.is_first)
+            fprintf(f, " side=%u place=%d", e.side, (int)e.place);
+        print_text(f, "player", e.player);
+        fprintf(f, " weight=%a played=%a", e.weight, e.played);
+    }
 }
 
 static void print_body(FILE *f, const rung_event *e) {
@@ -706,8 +897,30 @@ static void print_body(FILE *f, const rung_event *e) {
     case RUNG_EVENT_RULES_SET:
         fprintf(f, " level=%u", e->rules.level);
         break;
+    case RUNG_EVENT_MATCH:
+        print_match(f, &e->match);
+        break;
     case RUNG_EVENT_ACCESS_SET:
         fprintf(f, " has_keys=%d", e->access.has_keys);
+        break;
+    case RUNG_EVENT_KEY_CHANGED:
+        print_text(f, "id", e->key.id);
+        print_text(f, "role", e->key.role);
+        print_text(f, "boards", e->key.boards);
+        fprintf(f, " is_revoked=%d expires_ms=%" PRId64, e->key.is_revoked, e->key.expires_ms);
+        break;
+    case RUNG_EVENT_BOARD_FILLED:
+        print_text(f, "board", e->filled.board);
+        fprintf(f, " job=%" PRIu64 " part=%u bytes=%zu", e->filled.job, e->filled.part,
+                e->filled.packed.len);
+        break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        print_text(f, "board", e->swapped.board);
+        fprintf(f, " job=%" PRIu64 " undo=%d", e->swapped.job, e->swapped.is_undo);
+        break;
+    case RUNG_EVENT_SHADOW_DROPPED:
+        print_text(f, "board", e->dropped.board);
+        fprintf(f, " job=%" PRIu64, e->dropped.job);
         break;
     }
 }
@@ -718,6 +931,12 @@ char *event_text(const rung_event *event) {
     FILE *f = open_memstream(&text, &size);
     CHECK(f);
     fprintf(f, "%s ts=%" PRId64, rung_event_kind_name(event->kind), event->ts_ms);
+    if (event->has_actor) {
+        print_text(f, "key", event->actor.key);
+        print_text(f, "by", event->actor.player);
+        print_text(f, "from", event->actor.address);
+        print_text(f, "why", event->actor.reason);
+    }
     print_body(f, event);
     CHECK(fclose(f) == 0);
     return text;

@@ -34,7 +34,7 @@ typedef struct frontkit_config {
     rung_resp_config resp;
     rung_access_config access;
     uint32_t waiting_max; /* of the hub */
-    /* Of the hub, too: a log that it shares (lagging_log.h), and a folder for its snapshots. */
+    /* Of the hub, too: a log that it shares (shared_log.h), and a folder for its snapshots. */
     rung_log *log;
     const char *path;
     const rung_fs *fs;

@@ -34,6 +34,7 @@ struct history_gen {
     int64_t recent_ms[RECENT_MAX]; /* when they were sent */
     uint64_t source_next[SOURCES];
     uint32_t serial;
+    bool has_no_rules;
     uint64_t steps, rules_step; /* which event raises the rules; UINT64_MAX: none */
     rung_slice zone_names[ZONES], zone_rules[ZONES];
     rung_zone *zones[ZONES];
@@ -466,6 +467,51 @@ static void random_limits(history_gen *g, rung_board_def *d) {
         d->z_score = (double)between(g, 1, 40) / 7;
 }
 
+static void random_rule(history_gen *g, rung_board_def *d, rung_board_rule *r) {
+    static const rung_rule rules[] = {
+        RUNG_RULE_SUBMISSIONS, RUNG_RULE_MIN,       RUNG_RULE_MAX,
+        RUNG_RULE_STEP,        RUNG_RULE_Z,         RUNG_RULE_Z_PLAYER,
+        RUNG_RULE_FIRST_MIN,   RUNG_RULE_FIRST_MAX, RUNG_RULE_MAX_RATE};
+    bool is_real = d->key.columns[0].type == RUNG_SCORE_REAL;
+    uint32_t kinds = d->update == RUNG_UPDATE_COUNT              ? 1
+                     : d->key.columns[0].order == RUNG_ORDER_ASC ? COUNT_OF(rules) - 1
+                                                                 : COUNT_OF(rules);
+    *r = (rung_board_rule){.rule = rules[below(g, kinds)],
+                           .action = chance(g, 60) ? RUNG_ACTION_FLAG : RUNG_ACTION_REFUSE};
+    int64_t score = r->rule == RUNG_RULE_MIN || r->rule == RUNG_RULE_FIRST_MIN ? between(g, -3, 4)
+                    : r->rule == RUNG_RULE_STEP                                ? between(g, 0, 12)
+                                                                               : between(g, 4, 300);
+    if (rung_rule_measure(r->rule) == RUNG_MEASURE_SCORE)
+        r->value = is_real ? (rung_value){.d = (double)score / 4} : (rung_value){.i = score};
+    else if (rung_rule_measure(r->rule) == RUNG_MEASURE_INTEGER)
+        r->value.i = between(g, 1, 6);
+    else
+        r->value.d = (double)between(g, 1, 60) / 7;
+    if (r->rule == RUNG_RULE_MAX_RATE)
+        r->per_ms = chance(g, 50) ? 1000 : between(g, 1000, 3600000);
+    if (r->rule == RUNG_RULE_SUBMISSIONS)
+        r->per_ms = chance(g, 50) ? 60000 : 3600000;
+}
+
+static void random_rules(history_gen *g, rung_board_def *d) {
+    d->rule_count = g->has_no_rules || chance(g, 60) ? 0 : 1 + below(g, 4);
+    memset(d->rules, 0, sizeof d->rules);
+    for (uint32_t i = 0; i < d->rule_count; i++) {
+        random_rule(g, d, &d->rules[i]);
+        for (uint32_t k = 0; k < i; k++) /* one period for all */
+            if (d->rules[k].rule == RUNG_RULE_SUBMISSIONS &&
+                d->rules[i].rule == RUNG_RULE_SUBMISSIONS)
+                d->rules[i].per_ms = d->rules[k].per_ms;
+    }
+}
+
+static void random_keep(history_gen *g, rung_board_def *d) {
+    d->keep = below(g, 4);
+    d->keep_kinds = chance(g, 30) ? below(g, 128) & RUNG_KEEP_KINDS_MASK : 0;
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        d->keep_of[kind] = d->keep_kinds >> kind & 1 ? below(g, 4) : 0;
+}
+
 static rung_board_def random_def(history_gen *g) {
     rung_board_def d = rung_board_def_default();
     random_score(g, &d);
@@ -477,16 +523,18 @@ static rung_board_def random_def(history_gen *g) {
     random_windows(g, &d);
     random_zone(g, &d);
     random_grace(g, &d);
-    d.keep = below(g, 4);
+    random_keep(g, &d);
     random_scopes(g, &d);
     random_teams(g, &d);
     random_limits(g, &d);
+    random_rules(g, &d);
     return d;
 }
 
 /* One change that is allowed. */
 static void change_def(history_gen *g, rung_board_def *d) {
-    switch (g->taste.is_fickle && chance(g, 50) ? 9 + below(g, 2) : below(g, 12)) {
+    switch (g->taste.is_fickle && chance(g, 50) ? 9 + below(g, 2)
+                                                : below(g, g->has_no_rules ? 12 : 13)) {
     case 0:
         d->title = history_text(g, "title %u", below(g, 3));
         break;
@@ -522,13 +570,16 @@ static void change_def(history_gen *g, rung_board_def *d) {
         break;
     case 8:
         random_grace(g, d);
-        d->keep = below(g, 4);
+        random_keep(g, d);
         break;
     case 9:
         random_scopes(g, d);
         break;
     case 10:
         random_teams(g, d);
+        break;
+    case 12:
+        random_rules(g, d);
         break;
     default:
         random_limits(g, d);
@@ -557,6 +608,7 @@ static void break_def(history_gen *g, rung_board_def *d) {
         break;
     default:
         random_score(g, d);
+        d->rule_count = 0;
         d->limits = 0;
         d->min = d->max = d->max_step = (rung_value){0};
         d->per_player_per_minute = 0;
@@ -854,6 +906,10 @@ static void other_event(history_gen *g, uint32_t i, rung_event *out) {
     }
 }
 
+void history_gen_without_rules(history_gen *g) {
+    g->has_no_rules = true;
+}
+
 void history_gen_next(history_gen *g, rung_event *out) {
     memset(out, 0, sizeof *out);
     out->ts_ms = next_ts(g);
@@ -939,6 +995,9 @@ static void print_def(FILE *file, const rung_board_def *d) {
     print_slice(file, "zone", d->zone_name);
     fprintf(file, " day_starts=%d grace=%" PRId64 " keep=%u", d->day_starts_min, d->grace_ms,
             d->keep);
+    for (uint32_t kind = 0; kind <= RUNG_WINDOW_SEASON; kind++)
+        if (d->keep_kinds >> kind & 1)
+            fprintf(file, " keep.%s=%u", rung_window_words[kind], d->keep_of[kind]);
     for (uint32_t i = 0; i < d->scope_count; i++)
         print_slice(file, "scope", d->scopes[i]);
     if (d->has_teams) {
@@ -955,6 +1014,10 @@ static void print_def(FILE *file, const rung_board_def *d) {
         fprintf(file, " rate=%u", d->per_player_per_minute);
     if (d->limits & RUNG_LIMIT_Z)
         fprintf(file, " z=%.17g", d->z_score);
+    for (uint32_t i = 0; i < d->rule_count; i++)
+        fprintf(file, " %s:%s:%.17g:%" PRId64 ":%" PRId64, rung_rule_words[d->rules[i].rule],
+                rung_action_words[d->rules[i].action], d->rules[i].value.d, d->rules[i].value.i,
+                d->rules[i].per_ms);
 }
 
 static void print_friends(FILE *file, const rung_event *e) {
@@ -1022,6 +1085,11 @@ void history_print(FILE *file, const rung_event *e) {
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_BOARD_FILLED:
+    case RUNG_EVENT_BOARD_SWAPPED:
+    case RUNG_EVENT_SHADOW_DROPPED:
+    case RUNG_EVENT_MATCH:
         break;
     }
     fprintf(file, "\n");

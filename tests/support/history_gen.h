@@ -40,6 +40,8 @@ void history_gen_destroy(history_gen *g);
 const history_taste *history_gen_taste(const history_gen *g);
 
 /* The next event. */
+/* Call it first: no board will have rules. */
+void history_gen_without_rules(history_gen *g);
 void history_gen_next(history_gen *g, rung_event *out);
 
 /* ---- for those who ask questions about such a history ---- */

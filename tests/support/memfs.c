@@ -540,6 +540,18 @@ static int do_unlink(rung_memfs *fs, int handle, const char *name) {
     return 0;
 }
 
+static int do_space(const rung_memfs *fs, uint64_t *total_out, uint64_t *free_out) {
+    uint64_t used = rung_memfs_used(fs);
+    *total_out = fs->space;
+    *free_out = used < fs->space ? fs->space - used : 0;
+    return fs->space ? 0 : -ENOSYS;
+}
+
+static int mem_space(void *ctx, int dir, uint64_t *total_out, uint64_t *free_out) {
+    (void)dir;
+    LOCKED(self(ctx), int, do_space(ctx, total_out, free_out));
+}
+
 static int mem_unlink(void *ctx, int dir, const char *name) {
     hook(ctx, "unlink");
     LOCKED(self(ctx), int, do_unlink(ctx, dir, name));
@@ -618,6 +630,7 @@ void rung_memfs_init(rung_memfs *fs) {
         .rename = mem_rename,
         .link = mem_link,
         .unlink = mem_unlink,
+        .space = mem_space,
         .lock = mem_lock,
         .dir_lock = mem_dir_lock,
         .stamp = mem_stamp,

@@ -4,6 +4,8 @@
  *     shared_topic topic = {0};
  *     rung_log *log = shared_log_open(&topic);
  *
+ *     topic.claimed_end = 500;   // from now on servers hear that others have written so far
+ *
  * Everything is delivered in the next call of deliver. tests/sim/topic.h is the one with faults. */
 #ifndef RUNG_TESTS_SHARED_LOG_H
 #define RUNG_TESTS_SHARED_LOG_H
@@ -26,7 +28,7 @@ typedef struct shared_record {
 
 /* Zero is empty. */
 typedef struct shared_topic {
-    uint64_t count, nodes;
+    uint64_t count, nodes, claimed_end;
     shared_record records[SHARED_RECORDS];
 } shared_topic;
 
@@ -117,13 +119,6 @@ static inline const uint8_t *shared_id(const rung_log *log) {
     return id;
 }
 
-static inline rung_status shared_end(rung_log *log, uint64_t *ticket, uint64_t *seq_out,
-                                     rung_err *err) {
-    (void)ticket, (void)err;
-    *seq_out = shared_durable_seq(log);
-    return RUNG_OK;
-}
-
 static inline rung_status shared_cursor_open(rung_log *log, uint64_t from_seq,
                                              rung_log_cursor **cursor_out, rung_err *err) {
     shared_cursor *c = malloc(sizeof *c);
@@ -157,7 +152,8 @@ static inline rung_status shared_truncate(rung_log *log, uint64_t seq, rung_err 
 }
 
 static inline rung_log_stats shared_stat(rung_log *log) {
-    return (rung_log_stats){.end_seq = shared_durable_seq(log)};
+    const shared_topic *t = ((const shared_log *)log)->topic;
+    return (rung_log_stats){.end_seq = t->claimed_end > t->count ? t->claimed_end : t->count};
 }
 
 static inline rung_status shared_close(rung_log *log, rung_err *err) {
@@ -175,13 +171,13 @@ static inline rung_log *shared_log_open(shared_topic *topic) {
                                      .durable_seq = shared_durable_seq,
                                      .first_seq = shared_first_seq,
                                      .id = shared_id,
-                                     .end = shared_end,
                                      .cursor_open = shared_cursor_open,
                                      .cursor_read = shared_cursor_read,
                                      .cursor_close = shared_cursor_close,
                                      .truncate_before = shared_truncate,
                                      .stat = shared_stat,
-                                     .close = shared_close};
+                                     .close = shared_close,
+                                     .is_shared = true};
     shared_log *l = malloc(sizeof *l);
     CHECK(l);
     *l = (shared_log){.port = {&ops}, .topic = topic, .node = ++topic->nodes};

@@ -57,6 +57,14 @@ typedef struct model_rate {
     uint32_t count;
 } model_rate;
 
+/* An accepted submission, for the rules that look back. */
+typedef struct model_past {
+    uint32_t player;
+    int64_t at_ms;        /* log time */
+    rung_value x;         /* the score, or the result of a delta */
+    bool is_other_period; /* the period of `submissions` has changed since */
+} model_past;
+
 /* A window that was closed: it never takes scores again, in memory or not. */
 typedef struct model_closed {
     uint32_t kind;
@@ -78,6 +86,8 @@ typedef struct model_board {
     model_closed *closed;
     uint32_t rate_count, rate_room;
     model_rate *rates;
+    uint32_t past_count, past_room;
+    model_past *past; /* only while a rule needs it */
 } model_board;
 
 typedef struct model_player {

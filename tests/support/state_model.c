@@ -49,6 +49,7 @@ static void board_free(model_board *b) {
     free(b->windows);
     free(b->closed);
     free(b->rates);
+    free(b->past);
     free(b);
 }
 
@@ -301,7 +302,7 @@ static bool ended_before(const model_window *a, const model_window *b) {
                                     : rung_slice_cmp(a->season, b->season) < 0;
 }
 
-/* Of a kind the `keep` closed ones that ended last stay. */
+/* Of a kind the closed ones that ended last stay: `keep`, or the number of that kind. */
 static void windows_trim(model_board *b, uint32_t kind) {
     for (;;) {
         model_window *oldest = NULL;
@@ -314,7 +315,8 @@ static void windows_trim(model_board *b, uint32_t kind) {
             if (!oldest || ended_before(w, oldest))
                 oldest = w;
         }
-        if (count <= b->def.keep)
+        uint32_t keep = b->def.keep_kinds & 1u << kind ? b->def.keep_of[kind] : b->def.keep;
+        if (count <= keep)
             return;
         window_drop(b, oldest);
     }
@@ -519,6 +521,10 @@ static bool next_entry(const model_board *b, const rung_score_event *e, int64_t 
         out->decay = model_decay_add(stands.decay, term);
         return decay_fits(term) && decay_fits(out->decay);
     }
+    case RUNG_UPDATE_ELO: /* model.ratings knows those */
+    case RUNG_UPDATE_GLICKO2:
+    case RUNG_UPDATE_OPENSKILL:
+        break;
     }
     return false;
 }
@@ -595,7 +601,8 @@ static uint32_t nearest_rank(uint32_t count, uint64_t num, uint64_t den) {
 }
 
 /* 1: refused, 0: not, -1: too close to say. */
-static int z_refuses(const state_model *m, const model_board *b, const ranked *r, long double x) {
+static int z_refuses(const state_model *m, const model_board *b, const ranked *r, double z,
+                     long double x) {
     if (r->count < 100)
         return 0;
     long double q[3];
@@ -607,7 +614,7 @@ static int z_refuses(const state_model *m, const model_board *b, const ranked *r
     }
     if (q[0] == q[2])
         return 0;
-    long double limit = (long double)b->def.z_score * fabsl(q[2] - q[0]) / 1.349L;
+    long double limit = (long double)z * fabsl(q[2] - q[0]) / 1.349L;
     long double off = fabsl(x - q[1]), slack = is_decay ? 1e-8L : 1e-12L;
     if (fabsl(off - limit) < (limit + fabsl(x) + fabsl(q[1])) * slack)
         return -1;
@@ -658,12 +665,206 @@ static const char *limit_that_refuses(const state_model *m, const model_board *b
     if (def->limits & RUNG_LIMIT_Z) {
         ranked r =
             window_ranked(m, b, model_window_find(b, first->kind, first->ordinal, first->season));
-        int z = z_refuses(m, b, &r, x);
+        int z = z_refuses(m, b, &r, def->z_score, x);
         free(r.entries);
         if (z == 1 || (z == -1 && hint == RUNG_EREFUSED))
             return "z_score";
     }
     return NULL;
+}
+
+/* ---- rules ---- */
+
+static bool looks_back(const rung_board_def *def) {
+    for (uint32_t i = 0; i < def->rule_count; i++)
+        switch (def->rules[i].rule) {
+        case RUNG_RULE_MAX_RATE:
+        case RUNG_RULE_SUBMISSIONS:
+        case RUNG_RULE_Z_PLAYER:
+        case RUNG_RULE_FIRST_MIN:
+        case RUNG_RULE_FIRST_MAX:
+            return true;
+        default:
+            break;
+        }
+    return false;
+}
+
+static int64_t period_of(const rung_board_def *def) {
+    for (uint32_t i = 0; i < def->rule_count; i++)
+        if (def->rules[i].rule == RUNG_RULE_SUBMISSIONS)
+            return def->rules[i].per_ms;
+    return 0;
+}
+
+static double double_of(const rung_column *c, rung_value v) {
+    return c->type == RUNG_SCORE_REAL ? v.d : (double)v.i;
+}
+
+static int64_t floor_to(int64_t t, int64_t per) {
+    int64_t q = t / per;
+    return (q - (t % per < 0)) * per;
+}
+
+/* Everything that a player's accepted submissions tell. */
+typedef struct model_form {
+    uint32_t total, known; /* submissions; finite scores among them */
+    int64_t last_ms;
+    rung_value last;
+    double mean, deviation;
+    uint32_t in_period;
+} model_form;
+
+static double form_spread(const rung_column *c, const model_form *f) {
+    double least = fabs(f->mean) / 64, spread = 1.2533141373155003 * f->deviation;
+    if (least > spread)
+        spread = least;
+    if (c->type != RUNG_SCORE_REAL && spread < 1)
+        spread = 1;
+    return spread;
+}
+
+static model_form form_of(const state_model *m, const model_board *b, uint32_t player) {
+    const rung_column *c = &b->def.key.columns[0];
+    model_form f = {0};
+    int64_t per = period_of(&b->def);
+    for (uint32_t i = 0; i < b->past_count; i++) {
+        const model_past *p = &b->past[i];
+        if (p->player != player)
+            continue;
+        f.total++;
+        f.last_ms = p->at_ms;
+        f.last = p->x;
+        if (per && !p->is_other_period && floor_to(p->at_ms, per) == floor_to(m->time_ms, per))
+            f.in_period++;
+        double x = double_of(c, p->x), off = x - f.mean;
+        if (b->def.update == RUNG_UPDATE_COUNT || !isfinite(x) || !isfinite(off))
+            continue;
+        if (f.known++ == 0) {
+            f.mean = x;
+            continue;
+        }
+        double weight = f.known > 64 ? 64 : f.known, most = 3 * form_spread(c, &f);
+        if (f.known > 8 && off > most)
+            off = most;
+        if (f.known > 8 && off < -most)
+            off = -most;
+        double mean = f.mean + off / weight,
+               deviation = f.deviation + (fabs(off) - f.deviation) / weight;
+        if (isfinite(mean) && isfinite(deviation)) {
+            f.mean = mean;
+            f.deviation = deviation;
+        } else {
+            f.known--;
+        }
+    }
+    return f;
+}
+
+/* 1: broken, 0: kept, -1: too close to say. */
+static int is_broken(const state_model *m, const model_board *b, const rung_board_rule *r,
+                     const rung_score_event *e, const model_form *f, const model_window *first,
+                     const model_entry *old) {
+    const rung_board_def *def = &b->def;
+    const rung_column *c = &def->key.columns[0];
+    bool is_standing_kind = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
+    if (r->rule == RUNG_RULE_SUBMISSIONS)
+        return f->in_period + 1 > (uint64_t)r->value.i;
+    if (!e->value_count || def->update == RUNG_UPDATE_COUNT)
+        return 0;
+    long double x = number_of(c, e->values[0]), standing = old ? number_of(c, old->values[0]) : 0;
+    rung_value exact = e->values[0];
+    if (e->is_delta && is_standing_kind && old) {
+        if (c->type == RUNG_SCORE_REAL)
+            exact.d += old->values[0].d;
+        else
+            exact.i += old->values[0].i;
+        x = number_of(c, exact);
+    }
+    long double step = is_standing_kind ? (old ? fabsl(x - standing) : 0) : fabsl(x);
+    double points = double_of(c, e->values[0]), elapsed, far;
+    switch (r->rule) {
+    case RUNG_RULE_MIN:
+        return x < number_of(c, r->value);
+    case RUNG_RULE_MAX:
+        return x > number_of(c, r->value);
+    case RUNG_RULE_STEP:
+        return (c->type == RUNG_SCORE_REAL ? (long double)(double)step : step) >
+               number_of(c, r->value);
+    case RUNG_RULE_FIRST_MIN:
+        return !f->known && !old && x < number_of(c, r->value);
+    case RUNG_RULE_FIRST_MAX:
+        return !f->known && !old && x > number_of(c, r->value);
+    case RUNG_RULE_MAX_RATE:
+        if (!f->total)
+            return 0;
+        if (def->update == RUNG_UPDATE_LAST && !e->is_delta && f->known)
+            points -= double_of(c, f->last);
+        elapsed = (double)(m->time_ms - f->last_ms);
+        return fabs(points) * (double)r->per_ms / (elapsed < 1 ? 1 : elapsed) > r->value.d;
+    case RUNG_RULE_Z_PLAYER:
+        far = fabs(double_of(c, exact) - f->mean);
+        if (f->known < 8 || far == 0 || form_spread(c, f) == 0)
+            return 0;
+        return far / form_spread(c, f) > r->value.d;
+    default: {
+        ranked all =
+            window_ranked(m, b, model_window_find(b, first->kind, first->ordinal, first->season));
+        int z = z_refuses(m, b, &all, r->value.d, x);
+        free(all.entries);
+        return z;
+    }
+    }
+}
+
+/* The rule that refuses; otherwise NULL. */
+static const char *rule_that_refuses(const state_model *m, const model_board *b,
+                                     const rung_score_event *e, const model_player *p,
+                                     const model_window *first, const model_entry *old,
+                                     rung_status hint, model_answer *a) {
+    model_form f = {0};
+    if (p && looks_back(&b->def))
+        f = form_of(m, b, (uint32_t)(p - m->players));
+    a->rule_count = b->def.rule_count;
+    for (uint32_t i = 0; i < b->def.rule_count; i++)
+        a->broken[i] = is_broken(m, b, &b->def.rules[i], e, &f, first, old);
+    for (uint32_t i = 0; i < b->def.rule_count; i++)
+        if (b->def.rules[i].action == RUNG_ACTION_REFUSE &&
+            (a->broken[i] == 1 || (a->broken[i] == -1 && hint == RUNG_EREFUSED)))
+            return rung_rule_words[b->def.rules[i].rule];
+    return NULL;
+}
+
+static void remember_past(const state_model *m, model_board *b, const rung_score_event *e,
+                          uint32_t player, const model_entry *old) {
+    const rung_column *c = &b->def.key.columns[0];
+    bool is_standing_kind = b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST;
+    rung_value x = e->values[0];
+    if (!looks_back(&b->def))
+        return;
+    if (e->is_delta && is_standing_kind && old) {
+        if (c->type == RUNG_SCORE_REAL)
+            x.d += old->values[0].d;
+        else
+            x.i += old->values[0].i;
+    }
+    *MODEL_PUSH(b->past, b->past_count, b->past_room) =
+        (model_past){.player = player, .at_ms = m->time_ms, .x = x};
+}
+
+static void forget_past(model_board *b, uint32_t player) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->past_count; i++)
+        if (b->past[i].player != player)
+            b->past[kept++] = b->past[i];
+    b->past_count = kept;
+}
+
+static void redefine_past(model_board *b, const rung_board_def *old) {
+    if (!looks_back(&b->def))
+        b->past_count = 0;
+    for (uint32_t i = 0; period_of(old) != period_of(&b->def) && i < b->past_count; i++)
+        b->past[i].is_other_period = true;
 }
 
 /* ---- ids ---- */
@@ -1010,12 +1211,15 @@ static rung_status submit(state_model *m, const rung_score_event *e, rung_status
         if (!next_entry(b, e, at, olds[i], &entries[i]))
             return RUNG_ERANGE;
     a->rule = limit_that_refuses(m, b, e, p, &reached[0], olds[0], hint);
+    if (!a->rule)
+        a->rule = rule_that_refuses(m, b, e, p, &reached[0], olds[0], hint, a);
     if (a->rule)
         return RUNG_EREFUSED;
     if (!may_open(m, b, fresh, ahead))
         return RUNG_ELIMIT;
 
     number = know_player(m, e->player);
+    remember_past(m, b, e, number, olds[0]);
     a->outcome.seq = m->seq;
     for (uint32_t i = 0; i < count; i++) {
         entries[i].player = number;
@@ -1182,6 +1386,7 @@ static void redefine(state_model *m, model_board *b, const rung_board_def *def) 
     if (old.grace_ms != def->grace_ms)
         b->over_ms = later(b->over_ms, m->time_ms - old.grace_ms);
     b->def = keep_def(m, def);
+    redefine_past(b, &old);
     if (!rung_slice_eq(old.zone_rules, def->zone_rules) ||
         old.day_starts_min != def->day_starts_min)
         calendars_change(m, b, zone_of(m, def->zone_rules), def->day_starts_min);
@@ -1358,6 +1563,7 @@ static bool remove_entries(model_board *b, uint32_t player) {
             any = true;
         }
     }
+    forget_past(b, player);
     return any;
 }
 
@@ -1550,8 +1756,14 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
         return apply_rules(m, e->rules.level);
     case RUNG_EVENT_ACCESS_SET:
         return apply_access(m, e->access.has_keys);
-    case RUNG_EVENT_KEYS:    /* key_model.c knows those */
-    case RUNG_EVENT_IDS_SET: /* a history keeps the memory it began with */
+    case RUNG_EVENT_KEY_CHANGED:
+        return RUNG_OK;
+    case RUNG_EVENT_MATCH:        /* model.ratings knows those */
+    case RUNG_EVENT_KEYS:         /* key_model.c knows those */
+    case RUNG_EVENT_IDS_SET:      /* a history keeps the memory it began with */
+    case RUNG_EVENT_BOARD_FILLED: /* tests/model/test_replay.c */
+    case RUNG_EVENT_BOARD_SWAPPED:
+    case RUNG_EVENT_SHADOW_DROPPED:
         break;
     }
     return RUNG_EINVAL;

@@ -39,6 +39,9 @@ typedef struct model_answer {
     bool is_change_doubtful; /* decay: too small to say whether anything changed */
     bool is_rank_doubtful;   /* decay: somebody's score is too close to say who is above */
     bool is_decay;
+    /* Of each rule of the definition: 1 broken, 0 kept, -1 too close to say. Of a submission that was judged. */
+    uint32_t rule_count;
+    int broken[RUNG_BOARD_RULES_MAX];
 } model_answer;
 
 /* `hint` is the status of the implementation, believed only where arithmetic in doubles leaves it open (a z-score at

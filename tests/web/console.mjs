@@ -368,6 +368,26 @@ await story('an operator looks at health', async () => {
     await page.context().close();
 });
 
+await story('who changed what, filtered and as a file', async () => {
+    const page = await open(browser);
+    await fetch(`${base}/v1/players/audited/ban`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"reason":"speed hack"}' });
+    await fetch(`${base}/v1/players/audited/ban`, { method: 'DELETE' });
+    await go(page, '#/admin/audit');
+    await page.getByRole('row', { name: /board defined/ }).first().waitFor();
+    await accessible(page, 'audit');
+    await shoot(page, 'audit');
+    await page.getByLabel('Kind').selectOption('banned');
+    await page.getByRole('textbox', { name: 'Player' }).fill('audited');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL(/kind=banned/);
+    await page.getByRole('cell', { name: 'speed hack' }).waitFor();
+    check(await page.getByRole('row').count() === 2, 'the head and the ban');
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
+    check(file.suggestedFilename() === 'audit.csv', 'a file');
+    await page.getByText('1 records.').waitFor();
+    await page.context().close();
+});
+
 await story('an operator makes the first key, another one, and revokes it', async () => {
     const page = await open(browser, { expected: [/401/] });
     await go(page, '#/admin/keys');

@@ -2,6 +2,7 @@
 // The console's logic, without a browser. Bundled by esbuild and run by node --test (tests/e2e/test_console_units.py).
 import { deepStrictEqual as same, strictEqual as is, ok } from 'node:assert';
 import { test } from 'node:test';
+import { toCsv, toNdjson } from '../../web/src/lib/audit';
 import { CsvReader, scoreLine } from '../../web/src/lib/csv';
 import { bodyOf, emptyForm, formOf, mistakes } from '../../web/src/lib/definition';
 import * as format from '../../web/src/lib/format';
@@ -206,6 +207,9 @@ test('a definition survives the form', () => {
     const { id, limits, ...rest } = board;
     const { limits: _, ...back } = JSON.parse(body);
     same(back, rest);
+    const kinds = formOf({ ...board, keep: { hour: 48, other: 0 } });
+    same([kinds.keep, mistakes(kinds), JSON.parse(bodyOf(kinds)).keep], ['hour=48, other=0', {}, { hour: 48, other: 0 }]);
+    same(Object.keys(mistakes({ ...kinds, keep: 'minute=3' })), ['keep']);
     same(Object.keys(mistakes({ ...emptyForm(), windows: [], grace: 'x' })).sort(), ['grace', 'id', 'windows']);
 });
 
@@ -221,4 +225,17 @@ test('a histogram from parts of equal count', () => {
     same(spread([{ low: 3, high: 3, count: 4 }, { low: 5, high: 5, count: 1 }], 2)!.counts, [4, 1]); // few scores, no width
     is(spread([{ low: 3, high: 3, count: 9 }], 10), null);
     is(spread([], 10), null);
+});
+
+test('an audit trail as a file', () => {
+    const records = [
+        { seq: 7, at: '2026-11-18T08:00:00Z', kind: 'banned', player: 'a,"b"', actor: { key: 'k1', address: '::1' }, reason: '=HYPERLINK("x")', outcome: 'done', after: { banned: true } },
+        { seq: 8, kind: 'refused', board: 'race', outcome: 'refused', code: 'limit', rule: 'max_step' },
+    ];
+    const lines = toCsv(records).split('\r\n');
+    is(lines.length, 4);
+    is(lines[0].split(',').length, 15);
+    is(lines[1], '7,2026-11-18T08:00:00Z,banned,,"a,""b""",k1,,::1,"\'=HYPERLINK(""x"")",done,,,,"{""banned"":true}",'); // no formula
+    is(lines[2], '8,,refused,race,,,,,,refused,limit,max_step,,,');
+    same(toNdjson(records).trim().split('\n').map((line) => JSON.parse(line)), records);
 });

@@ -97,6 +97,74 @@ static void write_team_row(rung_json_writer *w, const rung_ranking *k, const run
     RUNG_JSON_MEMBER(w, "members", uint, row->members);
 }
 
+void rung_answer_card(rung_json_writer *w, const rung_board_def *def,
+                      const rung_rating_card *card) {
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "rating", real, card->rating.rating);
+    if (def->update != RUNG_UPDATE_ELO)
+        RUNG_JSON_MEMBER(w, "deviation", real, card->rating.deviation);
+    if (def->update == RUNG_UPDATE_GLICKO2)
+        RUNG_JSON_MEMBER(w, "volatility", real, card->rating.volatility);
+    RUNG_JSON_MEMBER(w, "games", uint, card->rating.games);
+    RUNG_JSON_MEMBER(w, "wins", uint, card->wins);
+    RUNG_JSON_MEMBER(w, "draws", uint, card->draws);
+    RUNG_JSON_MEMBER(w, "losses", uint, card->losses);
+    RUNG_JSON_MEMBER(w, "streak", int, card->streak);
+    rung_json_close_object(w);
+}
+
+static void write_score(rung_json_writer *w, const rung_board_def *def, int64_t score) {
+    rung_score_json_write(w, &def->key.columns[0], (rung_value){.i = score});
+}
+
+static void write_match_row(rung_json_writer *w, const rung_board_def *def,
+                            const rung_match_row *row) {
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "player", string, row->player);
+    RUNG_JSON_MEMBER(w, "side", uint, row->side);
+    RUNG_JSON_MEMBER(w, "place", int, row->place);
+    RUNG_JSON_MEMBER(w, "expected", real, row->expected);
+    RUNG_JSON_KEY(w, "score_before");
+    if (row->before.rating.games)
+        write_score(w, def, row->score_before);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "score");
+    write_score(w, def, row->score);
+    RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, row->rank_before);
+    RUNG_JSON_MEMBER(w, "rank", uint_or_null, row->rank);
+    RUNG_JSON_KEY(w, "before");
+    rung_answer_card(w, def, &row->before);
+    RUNG_JSON_KEY(w, "after");
+    rung_answer_card(w, def, &row->after);
+    rung_json_close_object(w);
+}
+
+/* The board is there: matches are answered before anything else is applied. */
+void rung_answer_match(rung_json_writer *w, const rung_state *state, rung_slice board,
+                       rung_status st, const rung_outcome *outcome) {
+    const rung_board_def *def = NULL;
+    uint32_t count = 0;
+    const rung_match_row *rows = rung_state_match_rows(state, &count);
+    bool is_there = rung_state_board(state, board, &def) == RUNG_OK;
+    RUNG_JSON_MEMBER(w, "board", string, board);
+    RUNG_JSON_MEMBER(w, "duplicate", bool, st == RUNG_DUPLICATE);
+    RUNG_JSON_OPEN(w, "players", array);
+    for (uint32_t i = 0; is_there && i < count; i++)
+        write_match_row(w, def, &rows[i]);
+    rung_json_close_array(w);
+    RUNG_JSON_MEMBER(w, "seq", uint, outcome->seq);
+}
+
+/* The rating as it is now; the archive does not know what it was. */
+static void write_rating(rung_json_writer *w, const rung_ranking *k, const rung_row *row) {
+    rung_rating_card card;
+    if (!k->has_numbers || rung_state_rating_of(k->state, k->board, row->number, &card) != RUNG_OK)
+        return;
+    RUNG_JSON_KEY(w, "rating");
+    rung_answer_card(w, k->def, &card);
+}
+
 static void write_player_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
                              bool among) {
     RUNG_JSON_MEMBER(w, "rank", uint, among ? row->list_rank : row->rank);
@@ -105,6 +173,8 @@ static void write_player_row(rung_json_writer *w, const rung_ranking *k, const r
     RUNG_JSON_MEMBER(w, "player", string, row->id);
     write_profile(w, k, row);
     rung_values_json_write(w, k->def, row->values, row->value_count);
+    if (rung_update_is_rating(k->def->update))
+        write_rating(w, k, row);
     if (row->has_at)
         RUNG_JSON_MEMBER(w, "at", time, row->at_ms);
 }
@@ -167,6 +237,25 @@ static void write_next(rung_json_writer *w, const rung_column *score, const rung
     rung_json_close_object(w);
 }
 
+void rung_answer_findings(rung_json_writer *w, const rung_board_def *def, const char *name,
+                          const rung_finding *findings, uint32_t count) {
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < count; i++) {
+        const rung_finding *f = &findings[i];
+        rung_measure measure = rung_rule_measure((rung_rule)f->rule);
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "rule", word, rung_rule_words[f->rule]);
+        RUNG_JSON_MEMBER(w, "action", word, rung_action_words[f->action]);
+        RUNG_JSON_KEY(w, "value");
+        rung_measure_json_write(w, &def->key.columns[0], measure, f->value);
+        RUNG_JSON_KEY(w, "limit");
+        rung_measure_json_write(w, &def->key.columns[0], measure, f->limit);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o) {
     RUNG_JSON_MEMBER(w, "player", string, player);
@@ -183,6 +272,8 @@ void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_sl
     for (uint32_t i = 0; i < o->window_count; i++)
         write_window_outcome(w, &o->windows[i]);
     rung_json_close_object(w);
+    if (o->finding_count)
+        rung_answer_findings(w, def, "flagged", o->findings, o->finding_count);
     RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
 }
 
@@ -197,6 +288,8 @@ void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint6
     rung_score_json_write(w, score, o->values[0]);
     RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
+    if (o->finding_count)
+        RUNG_JSON_MEMBER(w, "flagged", bool, true);
     RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
     rung_json_close_object(w);
 }

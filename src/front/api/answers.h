@@ -10,6 +10,7 @@
 #include "codec/json_writer.h"
 #include "model/board.h"
 #include "service/ask.h"
+#include "state/ratings.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -42,6 +43,17 @@ void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_ro
 void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *name,
                       const rung_row *rows, uint32_t count, bool among);
 
+/* A player's rating, as an object. */
+void rung_answer_card(rung_json_writer *w, const rung_board_def *def, const rung_rating_card *card);
+
+/* The answer to the match that was applied last, with `st`: board, duplicate, players, seq, as members of an open
+ * object. */
+void rung_answer_match(rung_json_writer *w, const rung_state *state, rung_slice board,
+                       rung_status st, const rung_outcome *outcome);
+
+/* Rules that a submission breaks, as the member `name`. */
+void rung_answer_findings(rung_json_writer *w, const rung_board_def *def, const char *name,
+                          const rung_finding *findings, uint32_t count);
 /* The answer to a submission, as members of an open object. `def` is the board's now. */
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o);

@@ -13,6 +13,7 @@
 #include "front/api/archive_calls.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
+#include "front/api/past_calls.h"
 #include "front/http/origin.h"
 #include "service/moderate.h"
 
@@ -191,8 +192,9 @@ static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome
 
 void rung__call_change(rung_call *c) {
     rung_err err = {0};
-    rung_status st = rung_moderate_put(&c->api->service, rung__call_sender(c), &c->api->event,
-                                       answer_change, c, &err);
+    rung__call_actor actor;
+    rung_status st = rung_moderate_put(&c->api->service, rung__call_signed(c, &actor),
+                                       &c->api->event, answer_change, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err);
 }
@@ -279,6 +281,11 @@ static void wait_for(rung_call *c, uint64_t seq) {
 /* Call the handler, now or when the state has reached min_seq, or the end of the log. Nobody knows that end while no
  * broker answers. */
 static void go(rung_call *c) {
+    const rung_arg *as_of = rung__call_find(c, "as_of");
+    if (as_of && as_of->given && !c->api->config.is_past_helper) {
+        rung__past_ask(c, as_of->text);
+        return;
+    }
     const rung_arg *min_seq = rung__call_find(c, "min_seq"), *latest = rung__call_find(c, "latest");
     if (latest && latest->number && rung_hub_silent_ms(c->api->service.hub) > 0)
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE, NULL, "no broker answers");
@@ -323,6 +330,10 @@ static bool is_type(rung_slice type, const char *wanted) {
     return strncasecmp(type.ptr, wanted, len) == 0;
 }
 
+static bool takes_lines(const rung_route *r) {
+    return r->body_kind == RUNG_BODY_BATCH || r->body_kind == RUNG_BODY_ANY;
+}
+
 /* A page of another origin can send forms and plain text without a preflight, but not JSON. Other clients may leave the
  * type out, or send that of a form, as `curl -d` does. */
 static bool check_type(rung_call *c) {
@@ -333,12 +344,12 @@ static bool check_type(rung_call *c) {
     rung_slice type = rung_exchange_header(c->x, "content-type");
     bool is_page = rung_exchange_header(c->x, "origin").ptr != NULL;
     if (is_type(type, RUNG_TYPE_JSON) || (!is_page && (!type.ptr || is_type(type, TYPE_FORM))) ||
-        (c->route->body_kind == RUNG_BODY_BATCH && is_type(type, RUNG_TYPE_NDJSON)))
+        (takes_lines(c->route) && is_type(type, RUNG_TYPE_NDJSON)))
         return true;
     return rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Type",
-                                c->route->body_kind == RUNG_BODY_BATCH
-                                    ? "expected " RUNG_TYPE_JSON " or " RUNG_TYPE_NDJSON
-                                    : "expected " RUNG_TYPE_JSON);
+                                takes_lines(c->route) ? "expected " RUNG_TYPE_JSON
+                                                        " or " RUNG_TYPE_NDJSON
+                                                      : "expected " RUNG_TYPE_JSON);
 }
 
 static size_t body_limit(const rung_call *c) {
@@ -356,7 +367,7 @@ static void take_body(rung_call *c) {
         go(c);
     else if (r->has_body && !check_type(c))
         return;
-    else if (kind == RUNG_BODY_BATCH &&
+    else if (takes_lines(c->route) &&
              is_type(rung_exchange_header(c->x, "content-type"), RUNG_TYPE_NDJSON))
         c->route->handle(c);
     else
@@ -401,6 +412,15 @@ static int64_t now_of(const rung_api *api) {
     return hub ? rung_hub_now(hub) : rung_loop_wall_ms(api->config.loop);
 }
 
+/* Also those that are not events, such as a new key. */
+static bool check_present(rung_call *c) {
+    rung_err err = {0};
+    if (!(c->route->flags & RUNG_IS_CHANGE) || !c->api->service.hub ||
+        rung_hub_check_present(c->api->service.hub, &err) == RUNG_OK)
+        return true;
+    return rung__call_fail(c, err.code, &err);
+}
+
 /* Refuse changes that a page of another origin makes its user's browser send. */
 static bool check_origin(rung_call *c) {
     if (!(c->route->flags & RUNG_IS_CHANGE) || rung_exchange_may_change(c->x))
@@ -413,6 +433,16 @@ static bool check_origin(rung_call *c) {
 static const rung_arg *find_in(const rung_call *c, bool in_path, const char *name) {
     const rung_arg *arg = rung__call_find(c, name);
     return arg && c->route->params[arg - c->args.arg].in_path == in_path ? arg : NULL;
+}
+
+rung_hub_sender rung__call_signed(rung_call *c, rung__call_actor *room) {
+    const rung_arg *reason = find_in(c, false, "reason");
+    rung_exchange_peer(c->x, room->address);
+    room->actor = rung_who_actor(&c->who, rung_slice_str(room->address),
+                                 reason ? reason->text : (rung_slice){0});
+    rung_hub_sender from = rung__call_sender(c);
+    from.actor = &room->actor;
+    return from;
 }
 
 /* Permissions may have changed while the call waited for its body, its sequence or the archive. */
@@ -454,7 +484,7 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     show_rate(c, &answer.rate);
     if (v != RUNG_ACCESS_OK)
         rung__call_refuse(c, answer.err.code, &answer);
-    return v == RUNG_ACCESS_OK && check_origin(c);
+    return v == RUNG_ACCESS_OK && check_origin(c) && check_present(c);
 }
 
 /* ---- arguments ---- */
@@ -567,6 +597,10 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     c->x = x;
     c->route = route;
     rung_exchange_set_user(x, c);
+    if (api->failure.code < 0) {
+        rung__call_fail(c, api->failure.code, &api->failure);
+        return;
+    }
     if ((!api->service.hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
         rung__call_not_ready(c);
         return;
@@ -598,6 +632,8 @@ static rung_status make_openapi(rung_api *api) {
 static void free_memory(rung_api *api) {
     const rung_alloc *a = api->config.alloc;
     rung_asker_destroy(api->service.asker);
+    rung_as_of_destroy(api->past);
+    rung_replay_destroy(api->replay);
     rung_json_writer_deinit(&api->out);
     rung_page_cache_deinit(&api->pages);
     rung_buffer_deinit(&api->body);
@@ -619,7 +655,8 @@ static void join_loop(rung_api *api) {
 
 static void leave_loop(rung_api *api) {
     rung_loop *loop = api->config.loop;
-    rung_timer *timers[] = {&api->wait_timer, &api->ask_timer, &api->throttled, &api->line_timer};
+    rung_timer *timers[] = {&api->wait_timer, &api->ask_timer,  &api->throttled,
+                            &api->line_timer, &api->past_timer, &api->replay_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
         rung_timer_stop(loop, timers[i]);
     rung_turn_remove(&loop->turn, &api->answer_ranked);
@@ -648,11 +685,17 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     if (st >= 0)
         st = rung__archive_create(api, err);
     if (st >= 0)
+        st = rung__past_create(api, err);
+    if (st >= 0)
+        st = rung__replay_create(api, err);
+    if (st >= 0)
         st = rung__live_create(api, err);
     if (st < 0) {
         free_memory(api);
         return st;
     }
+    if (api->service.access)
+        rung_access_watch(api->service.access, rung__api_key_changed, api);
     join_loop(api);
     api->boot = rung_loop_clock_ns(config->loop);
     *api_out = api;
@@ -662,6 +705,8 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
 void rung_api_destroy(rung_api *api) {
     if (!api)
         return;
+    if (api->service.access)
+        rung_access_watch(api->service.access, NULL, NULL);
     if (!api->is_stopped)
         rung_api_stop(api);
     rung_live_destroy(api->live);
@@ -678,6 +723,15 @@ void rung_api_start(rung_api *api, rung_hub *hub) {
     RUNG_ASSERT(!api->is_stopped);
     api->service.hub = hub;
     rung_asker_start(api->service.asker, rung_hub_state(hub));
+    rung_replay_start(api->replay, hub);
+}
+
+void rung_api_fail(rung_api *api, const rung_err *err) {
+    api->failure = *err;
+}
+
+rung_as_of *rung_api_as_of(rung_api *api) {
+    return api->past;
 }
 
 rung_asker *rung_api_asker(rung_api *api) {
@@ -685,8 +739,8 @@ rung_asker *rung_api_asker(rung_api *api) {
 }
 
 void rung_api_settle(rung_api *api) {
-    while (api &&
-           (rung_asker_is_busy(api->service.asker) || api->key_change || api->download_count > 0))
+    while (api && (rung_asker_is_busy(api->service.asker) || rung_as_of_is_busy(api->past) ||
+                   rung_replay_is_busy(api->replay) || api->key_change || api->download_count > 0))
         rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
 }
 
@@ -707,6 +761,10 @@ void rung_api_stop(rung_api *api) {
     rung_live_stop(api->live);
     rung_timer_stop(api->config.loop, &api->ask_timer);
     rung_asker_stop(api->service.asker);
+    rung_timer_stop(api->config.loop, &api->past_timer);
+    rung_as_of_stop(api->past);
+    rung_timer_stop(api->config.loop, &api->replay_timer);
+    rung_replay_stop(api->replay);
     if (api->service.hub) {
         refuse_waiting(api);
         rung__answer_ranked(api);

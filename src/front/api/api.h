@@ -21,8 +21,10 @@
 #include "front/http/http.h"
 #include "front/net/net.h"
 #include "service/access.h"
+#include "service/as_of.h"
 #include "service/asker.h"
 #include "service/hub.h"
+#include "service/replay.h"
 
 #include <stdint.h>
 
@@ -78,6 +80,11 @@ typedef struct rung_api_config {
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
     uint32_t live_topics_max;    /* 0: 10,000 */
+    /* Helpers for questions with as_of; of this config: port (NULL: there are none), processes, idle_ms, wait_ms and
+     * rate. */
+    rung_as_of_config as_of;
+    const rung_replay_port *replay; /* helpers for replays; NULL: there are none */
+    bool is_past_helper;            /* this server is one: as_of in a request is about its moment */
     /* False: there is no archive. NULL: it is never behind. */
     bool (*archive_stat)(void *ctx, rung_archive_stats *out);
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* false: it is off; may be NULL */
@@ -107,6 +114,10 @@ void rung_api_start(rung_api *api, rung_hub *hub);
 /* Asks the archive, for other fronts too. Add readers before the first question: without any, windows that have left
  * memory are not found. */
 rung_asker *rung_api_asker(rung_api *api);
+/* Recovery has failed, and the server stays to say so: every call gets this problem. */
+void rung_api_fail(rung_api *api, const rung_err *err);
+/* Asks helpers about the past, for other fronts too; NULL: there are none. */
+rung_as_of *rung_api_as_of(rung_api *api);
 /* /readyz says 503 from now on; everything else goes on. */
 void rung_api_drain(rung_api *api);
 /* Answer waiting and new calls with 503. Changes in the hub and questions that the archive works on are still

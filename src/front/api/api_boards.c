@@ -57,7 +57,10 @@ void rung_api_put_board(rung_call *c) {
         rung__call_malformed(c, st, &err);
         return;
     }
-    st = rung_define_put(&c->api->service, c->board, &def, &c->is_new, answer_define, c, &err);
+    rung__call_actor actor;
+    rung_hub_sender from = {.actor = rung__call_signed(c, &actor).actor};
+    st =
+        rung_define_put(&c->api->service, from, c->board, &def, &c->is_new, answer_define, c, &err);
     if (st == RUNG_EABSENT) /* the time zone, not the board of the path */
         st = RUNG_EINVAL;
     if (st < 0)

@@ -12,6 +12,7 @@
 #include "front/api/parts.h"
 #include "front/api/schemas.h"
 #include "guard/keys_file.h"
+#include "service/moderate.h"
 
 #include <string.h>
 
@@ -127,8 +128,21 @@ static void file_changed(rung_work *work) {
     rung_key_change *k = work->ctx;
     rung_api *api = k->call->api;
     api->key_change = NULL;
-    end_change(k,
-               k->status < 0 ? k->status : rung_access_reload(api->service.access, true, &k->err));
+    api->key_caller = k->call;
+    rung_status st =
+        k->status < 0 ? k->status : rung_access_reload(api->service.access, true, &k->err);
+    api->key_caller = NULL;
+    end_change(k, st);
+}
+
+void rung__api_key_changed(void *ctx, const rung_key *key, bool is_revoked) {
+    rung_api *api = ctx;
+    rung__call_actor room = {.actor = {.address = RUNG_SLICE("file")}};
+    if (api->key_caller)
+        rung__call_signed(api->key_caller, &room);
+    if (api->service.hub)
+        rung_ignore(rung_moderate_key(&api->service, &room.actor, key, is_revoked, NULL),
+                    "the log takes nothing now: the server's own log still has it");
 }
 
 /* A new change; NULL: the call is ended. */

@@ -3,6 +3,7 @@
  * hardly any other. */
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
+#include "model/words.h"
 
 #include <stdio.h>
 
@@ -145,6 +146,41 @@ void rung_api_digest(rung_call *c) {
         write_checkpoints(w, rung_hub_nodes(hub));
         write_divergence(w, rung_hub_divergence(hub));
     }
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung__call_answer_seq(c, 200, rung_state_seq(s));
+}
+
+static void write_window_digest(rung_json_writer *w, const rung_window_info *info) {
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[info->kind]);
+    RUNG_JSON_MEMBER(w, "id", string, rung_slice_str(info->id));
+    RUNG_JSON_MEMBER(w, "closed", bool, info->closed);
+    RUNG_JSON_MEMBER(w, "total", uint, info->total);
+    RUNG_JSON_KEY(w, "digest");
+    rung__write_digest(w, info->digest);
+    rung_json_close_object(w);
+}
+
+void rung_api_board_digest(rung_call *c) {
+    if (!rung__call_board(c))
+        return;
+    const rung_alloc *a = c->api->config.alloc;
+    const rung_state *s = rung__api_state(c->api);
+    uint32_t n = rung_state_windows(s, c->board, NULL, 0);
+    size_t size = ((size_t)n + 1) * sizeof(rung_window_info);
+    rung_window_info *windows = rung_alloc_get(a, size);
+    if (!windows) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
+        return;
+    }
+    rung_state_windows(s, c->board, windows, n);
+    rung_json_writer *w = rung__call_begin(c);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    RUNG_JSON_OPEN(w, "windows", array);
+    for (uint32_t i = 0; i < n; i++)
+        write_window_digest(w, &windows[i]);
+    rung_json_close_array(w);
+    rung_alloc_free(a, windows, size);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer_seq(c, 200, rung_state_seq(s));
 }

@@ -220,6 +220,16 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
     counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
     gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
+    gauge(w, "rung_snapshots_kept", "Snapshots in the data folder.", (double)s.snapshots_kept);
+    gauge(w, "rung_snapshot_bytes", "Bytes of all of them.", (double)s.snapshot_bytes);
+    gauge(w, "rung_log_first_seq", "Oldest event that the log still has.", (double)s.log_first_seq);
+    gauge(w, "rung_log_disk_bytes", "Bytes of the log's files; 0: the log is elsewhere.",
+          (double)s.log_disk_bytes);
+    gauge(w, "rung_log_oldest_timestamp_seconds",
+          "The oldest moment that can be rebuilt from snapshots and log; 0: unknown.",
+          (double)s.log_reach_ms / 1e3);
+    gauge(w, "rung_log_short", "1 while size or disk end the log before the time of log.keep.",
+          s.is_log_short);
     rung_hub_time t = rung_hub_look_at_time(api->service.hub);
     gauge(w, "rung_clock_held", "1 while the wall clock has jumped ahead and is not followed.",
           t.is_held);
@@ -339,6 +349,8 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
                 "Connections closed for holding too much memory.", n.cut_off);
         counter(w, "rung_connections_refused_by_address_total",
                 "Of the refused: because their address has too many.", n.refused_address);
+        counter(w, "rung_connections_refused_by_proxy_header_total",
+                "Connections from trusted proxies without a good PROXY header.", n.refused_proxy);
         gauge(w, "rung_connections", "Connections open.", n.open);
         gauge(w, "rung_connections_reserved",
               "Of those, in places reserved for health checks and admins.", n.reserved);
@@ -390,8 +402,18 @@ static void write_archive(rung_json_writer *w, const rung_api *api) {
           (double)s.behind_ms / 1e3);
     counter(w, "rung_archive_windows_total", "Windows archived since the start.", s.windows);
     counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
+    counter(w, "rung_archive_outcomes_lost_total",
+            "Events archived without their outcome: too many were waiting.", s.outcomes_lost);
+    counter(w, "rung_archive_changes_lost_total",
+            "Audit records archived without what changed: too much was waiting.", s.changes_lost);
+    rung_metrics_family(w, "rung_archive_cpu_seconds_total", "counter",
+                        "Processor time of the archive's thread.");
+    rung_metrics_real(w, "rung_archive_cpu_seconds_total", "", (double)s.cpu_ns / 1e9);
     gauge(w, "rung_archive_damaged", "1 when damage was found in the file after the start.",
           s.is_damaged);
+    gauge(w, "rung_archive_failing", "1 while the archive cannot be written.", s.is_failing);
+    gauge(w, "rung_archive_writer", "1 if this server writes the archive, 0 if another one does.",
+          s.is_writer);
 }
 
 static void write_feed(rung_json_writer *w, const rung_api *api) {

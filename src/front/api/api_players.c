@@ -141,7 +141,7 @@ void rung_api_ban(rung_call *c) {
 }
 
 void rung_api_unban(rung_call *c) {
-    ban(c, RUNG_EVENT_UNBANNED, (rung_slice){"", 0});
+    ban(c, RUNG_EVENT_UNBANNED, rung__call_arg(c, "reason")->text);
 }
 
 /* ---- friends ---- */
@@ -280,7 +280,7 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "at", time, point->time_ms);
     RUNG_JSON_MEMBER(w, "taken", string,
-                     point->is_daily ? RUNG_SLICE("daily") : RUNG_SLICE("window_end"));
+                     point->is_sample ? RUNG_SLICE("daily") : RUNG_SLICE("window_end"));
     RUNG_JSON_OPEN(w, "window", object);
     RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[point->kind]);
     RUNG_JSON_MEMBER(w, "id", string, point->window_id);
@@ -335,6 +335,7 @@ void rung_api_history(rung_call *c) {
     ask->limit = limit;
     ask->from_ms = from->given ? from->number : RUNG_TIME_MS_MIN;
     ask->to_ms = to->given ? to->number : RUNG_TIME_MS_END;
+    ask->base.job.needs_closed = true;
     rung__archive_call_put(&ask->base);
 }
 
@@ -402,6 +403,8 @@ static void write_submission(rung_json_writer *w, const rung_archive_score *s, r
     RUNG_JSON_MEMBER(w, "board", string, s->board);
     if (s->values.count)
         write_archived_values(w, &s->values, s->is_delta, def);
+    if (s->is_removal)
+        RUNG_JSON_MEMBER(w, "removed", bool, true);
     if (s->id.len)
         RUNG_JSON_MEMBER(w, "id", string, s->id);
     if (s->meta.len)
@@ -412,12 +415,16 @@ static void write_submission(rung_json_writer *w, const rung_archive_score *s, r
     rung_json_close_object(w);
 }
 
-/* The position of a page's last submission: "at.seq". */
+/* The position of a page's last submission: "at.seq", or "at.seq.part". */
 static void write_place(rung_json_writer *w, const rung_archive_score *last) {
-    char text[RUNG_TEXT_NUMBER_MAX + 1 + 20];
+    char text[RUNG_TEXT_NUMBER_MAX + 1 + 20 + 1 + 20];
     size_t len = rung_text_format_fixed(last->at_ms, 0, text);
     text[len++] = '.';
     len += rung_digits_format(last->seq, text + len);
+    if (last->part) {
+        text[len++] = '.';
+        len += rung_digits_format(last->part, text + len);
+    }
     rung_json_write_string(w, rung_slice_of(text, len));
 }
 
@@ -427,12 +434,20 @@ static bool read_place(rung_slice text, rung_archive_score_query *q) {
         return false;
     rung_slice at = rung_slice_of(text.ptr, (size_t)(dot - text.ptr));
     rung_slice seq = rung_slice_of(dot + 1, text.len - at.len - 1);
-    int64_t number;
+    int64_t number, part = 0;
+    const char *second = memchr(seq.ptr, '.', seq.len);
+    if (second) {
+        rung_slice last = rung_slice_of(second + 1, (size_t)(seq.ptr + seq.len - second) - 1);
+        seq.len = (size_t)(second - seq.ptr);
+        if (rung_text_parse_fixed(last, 0, &part, NULL) < 0 || part < 1 || part > UINT32_MAX)
+            return false;
+    }
     if (rung_text_parse_fixed(at, 0, &q->after_at_ms, NULL) < 0 ||
         rung_text_parse_fixed(seq, 0, &number, NULL) < 0 || number < 1 ||
         q->after_at_ms < RUNG_TIME_MS_MIN || q->after_at_ms >= RUNG_TIME_MS_END)
         return false;
     q->after_seq = (uint64_t)number;
+    q->after_part = (uint32_t)part;
     return true;
 }
 

@@ -7,6 +7,8 @@
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
+#include "front/api/past_calls.h"
+#include "service/matches.h"
 #include "state/scope_values.h"
 
 #include <stdio.h>
@@ -475,6 +477,75 @@ void rung_api_distribution(rung_call *c) {
     answer(&d.read);
 }
 
+/* ---- movers ---- */
+
+typedef struct movers {
+    rung_read read; /* the first member */
+    const rung_movers *kept;
+    rung_movement found;
+} movers;
+
+static void write_moment(rung_json_writer *w, const char *name, int64_t at_ms, uint64_t seq) {
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "at", time, at_ms);
+    RUNG_JSON_MEMBER(w, "seq", uint, seq);
+    rung_json_close_object(w);
+}
+
+static void write_mover_list(rung_json_writer *w, const rung_ranking *k, const char *name,
+                             const rung_mover *list, uint32_t count) {
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "change", int,
+                         (int64_t)list[i].rank_before - (int64_t)list[i].row.rank);
+        RUNG_JSON_MEMBER(w, "rank_before", uint, list[i].rank_before);
+        RUNG_JSON_KEY(w, "entry");
+        rung_answer_row(w, k, &list[i].row, false);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+static void write_movers(rung_json_writer *w, const rung_read *r) {
+    const movers *m = (const movers *)r;
+    const rung_movement *f = &m->found;
+    write_moment(w, "from", rung_movers_time(m->kept), rung_movers_seq(m->kept));
+    write_moment(w, "to", rung_hub_now(r->call->api->service.hub), r->q.k.seq);
+    RUNG_JSON_MEMBER(w, "compared", uint, f->compared);
+    RUNG_JSON_MEMBER(w, "entered", uint, f->entered);
+    RUNG_JSON_MEMBER(w, "rose", uint, f->risen);
+    RUNG_JSON_MEMBER(w, "fell", uint, f->fallen);
+    write_mover_list(w, &r->q.k, "risers", f->risers, f->riser_count);
+    write_mover_list(w, &r->q.k, "fallers", f->fallers, f->faller_count);
+}
+
+/* A server without the ranks of another moment asks a helper that has them. */
+void rung_api_movers(rung_call *c) {
+    const rung_alloc *alloc = c->api->config.alloc;
+    rung_view view;
+    rung_err err = {0};
+    movers m = {.read = begin(c, RUNG_ASK_MEMORY, write_movers),
+                .kept = rung_hub_movers(c->api->service.hub)};
+    if (!m.kept) {
+        rung__past_ask_since(c, rung__call_arg(c, "since")->text);
+        return;
+    }
+    if (!open_ranking(&m.read, &view, false))
+        return;
+    rung_status st = rung_movers_find(m.kept, alloc, rung__api_state(c->api), &m.read.q.query,
+                                      rung__call_count(c, "limit"), &m.found, &err);
+    if (st != RUNG_OK) {
+        rung__call_fail(c, st, &err);
+        return;
+    }
+    m.read.q.k.rank = m.found.view.rank;
+    answer(&m.read);
+    rung_movement_deinit(&m.found, alloc);
+}
+
 /* ---- the values of a scope, the largest first: what a page offers as tabs ---- */
 
 typedef struct scope_list {
@@ -513,4 +584,38 @@ void rung_api_scope_values(rung_call *c) {
         rung__call_absent(c, "attribute", "the board has no such scope");
     else
         answer(&list.read);
+}
+
+/* ---- opponents ---- */
+
+void rung_api_opponents(rung_call *c) {
+    rung_api *api = c->api;
+    rung_opponent found[RUNG_OPPONENTS_MAX];
+    rung_view view;
+    rung_err err = {0};
+    uint32_t count = 0;
+    rung_read r = begin(c, RUNG_ASK_MEMORY, NULL);
+    if (!open_ranking(&r, &view, false))
+        return;
+    rung_status st = rung_match_opponents(&api->service, c->board, &view, c->player,
+                                          rung_hub_now(api->service.hub), rung__call_count(c, "n"),
+                                          found, &count, &err);
+    if (st < 0) {
+        rung__call_fail(c, st, &err);
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_answer_head(w, &r.q.k);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_OPEN(w, "opponents", array);
+    for (uint32_t i = 0; i < count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "quality", real, found[i].quality);
+        RUNG_JSON_MEMBER(w, "expected", real, found[i].expected);
+        RUNG_JSON_KEY(w, "entry");
+        rung_answer_row(w, &r.q.k, &found[i].row, false);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+    rung__call_answer(c, 200);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many submissions in one request: an array, or NDJSON of any length. Reading, submitting and answering are pipelined,
- * in order and in constant memory:
+/* Many submissions in one request, scores of any boards or matches of one: an array, or NDJSON of any length. Reading,
+ * submitting and answering are pipelined, in order and in constant memory:
  *
  *     pieces -> in -> take_paid -> put -> [hub] -> answered -> out -> the client
  *                                  \-> ring: submissions in flight, in order, refused ones among them
@@ -19,10 +19,12 @@
  *  3. `in` holds unread input from in_at on.
  *  4. The batch lives until pending is 0 and its exchange has ended. */
 #include "base/assert.h"
+#include "codec/match_json.h"
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
 #include "front/api/submission.h"
+#include "service/matches.h"
 #include "service/submit.h"
 
 #include <string.h>
@@ -37,10 +39,10 @@ enum {
     RING_FIRST = 64, /* it doubles */
     OUT_FLUSH = 32 << 10,
 #endif
-    LINE_BYTES_MAX = 64 << 10,
-    ITEMS_MAX = 10000, /* of an array */
-    THROTTLED_MS = 50, /* between attempts to continue a throttled batch */
-    REFUSAL_MAX = 512, /* bytes of one refusal */
+    LINE_BYTES_MAX = 64 << 10, /* of a score */
+    ITEMS_MAX = 10000,         /* of an array */
+    THROTTLED_MS = 50,         /* between attempts to continue a throttled batch */
+    REFUSAL_MAX = 512,         /* bytes of one refusal */
 };
 
 typedef struct entry {
@@ -54,7 +56,8 @@ typedef struct rung_batch {
     rung_call *call;
     rung_api *api;
     RUNG_LINK(struct rung_batch) link;
-    bool is_array, is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
+    bool is_array, is_matches;
+    bool is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
     bool is_skipping; /* discards the rest of a line that was too long */
 
     rung_buffer in;
@@ -73,6 +76,10 @@ typedef struct rung_batch {
     bool is_begun;     /* the first submission, which the request paid for, was taken */
     bool is_throttled; /* the next line waits for the sender's rate */
 } rung_batch;
+
+static size_t line_bytes_max(const rung_batch *b) {
+    return b->is_matches ? RUNG_API_MATCH_BYTES_MAX : LINE_BYTES_MAX;
+}
 
 static entry *entry_at(const rung_batch *b, uint64_t i) {
     return &b->ring[i % b->ring_size];
@@ -112,7 +119,7 @@ static bool grow_ring(rung_batch *b, uint32_t size) {
     return true;
 }
 
-static rung_batch *create(rung_call *c, bool is_array) {
+static rung_batch *create(rung_call *c, bool is_array, bool is_matches) {
     rung_api *api = c->api;
     const rung_alloc *a = api->config.alloc;
     if (!rung_fair_may(&api->batch_shares, rung__call_share(c), false))
@@ -123,6 +130,7 @@ static rung_batch *create(rung_call *c, bool is_array) {
     b->call = c;
     b->api = api;
     b->is_array = is_array;
+    b->is_matches = is_matches;
     b->out = (rung_json_writer){.alloc = a};
     b->in = (rung_buffer){.alloc = a, .limit = c->body_len}; /* of an array: exact */
     RUNG_LIST_PREPEND(&api->batches, b, link);
@@ -229,7 +237,7 @@ static bool take_line(rung_batch *b, rung_slice *line_out) {
         b->scanned = 0;
         b->line++;
         *line_out = rung_slice_of(from, len);
-        if (len > LINE_BYTES_MAX || !is_blank(*line_out))
+        if (len > line_bytes_max(b) || !is_blank(*line_out))
             return true;
     }
     return false;
@@ -285,7 +293,8 @@ static void refuse_why(rung_batch *b, rung_status st, const rung_access_answer *
 /* A stream whose key is no longer valid ends with a line that says so. */
 static void check_sender(rung_batch *b) {
     rung_access_answer why;
-    rung_need need = {.role = RUNG_ROLE_SERVER, .board = RUNG_BOARDS_EACH};
+    rung_need need = {.role = RUNG_ROLE_SERVER,
+                      .board = b->is_matches ? b->call->board : RUNG_BOARDS_EACH};
     if (rung_access_allow(b->api->service.access, &b->call->who, &need,
                           rung_hub_now(b->api->service.hub), &why) == RUNG_ACCESS_OK)
         return;
@@ -311,7 +320,7 @@ static rung_hub_sender sender_of(const rung_batch *b) {
     return (rung_hub_sender){.share = b->call->share, .is_patient = true};
 }
 
-static void submit(rung_batch *b, rung_slice text) {
+static void submit_score(rung_batch *b, rung_slice text) {
     rung_api *api = b->api;
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
@@ -328,7 +337,8 @@ static void submit(rung_batch *b, rung_slice text) {
     if (st >= 0)
         st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &why.err);
     if (st >= 0)
-        st = rung_submit_put(&api->service, sender_of(b), &api->event, now_ms, answered, b, &why);
+        st = rung_submit_put(&api->service, &b->call->who, sender_of(b), &api->event, now_ms,
+                             answered, b, &why);
     if (st < 0) {
         refuse_why(b, st, &why);
         return;
@@ -336,6 +346,29 @@ static void submit(rung_batch *b, rung_slice text) {
     *entry_at(b, b->tail++) = (entry){.line = b->line,
                                       .type = (uint8_t)def->key.columns[0].type,
                                       .decimals = (uint8_t)def->key.columns[0].decimals};
+    b->pending++;
+}
+
+static void submit_match(rung_batch *b, rung_slice text) {
+    rung_api *api = b->api;
+    uint8_t packed[RUNG_MATCH_PACKED_MAX];
+    rung_access_answer why = {0};
+    rung_need need = {.role = RUNG_ROLE_SERVER, .board = b->call->board};
+    rung_status st =
+        rung_match_json_read(&rung_match_schema, (char *)(uintptr_t)text.ptr /* it is in b->in */,
+                             text.len, &api->reader, packed, &api->event.match, &why.err);
+    if (st >= 0 && rung_access_allow(api->service.access, &b->call->who, &need,
+                                     rung_hub_now(api->service.hub), &why) != RUNG_ACCESS_OK)
+        st = why.err.code;
+    api->event.kind = RUNG_EVENT_MATCH;
+    api->event.match.board = b->call->board;
+    if (st >= 0)
+        st = rung_match_submit(&api->service, sender_of(b), &api->event, answered, b, &why.err);
+    if (st < 0) {
+        refuse_why(b, st, &why);
+        return;
+    }
+    *entry_at(b, b->tail++) = (entry){.line = b->line};
     b->pending++;
 }
 
@@ -397,7 +430,7 @@ static void finish(rung_batch *b) {
 static void refuse_long_line(rung_batch *b) {
     rung_access_answer why = {0};
     rung_status st = RUNG_FAIL_WHY(&why.err, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE,
-                                   "a line is longer than 65,536 bytes");
+                                   "a line is longer than %zu bytes", line_bytes_max(b));
     refuse_why(b, st, &why);
 }
 
@@ -430,14 +463,16 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
 static void take_text(rung_batch *b, rung_slice text) {
     b->heard_ms = rung_loop_now_ms(b->api->config.loop);
     b->api->metrics.batch_lines++;
-    if (!b->is_array && text.len > LINE_BYTES_MAX)
+    if ((!b->is_array || b->is_matches) && text.len > line_bytes_max(b))
         refuse_long_line(b);
+    else if (b->is_matches)
+        submit_match(b, text);
     else
-        submit(b, text);
+        submit_score(b, text);
 }
 
 static bool is_line_too_long(const rung_batch *b) {
-    return !b->is_array && b->in.len - b->in_at > LINE_BYTES_MAX &&
+    return !b->is_array && b->in.len - b->in_at > line_bytes_max(b) &&
            b->scanned == b->in.len - b->in_at;
 }
 
@@ -479,6 +514,11 @@ static void write_result(rung_batch *b, const entry *e, rung_status st, const ru
         rung_problem p = rung_problem_of(st, err);
         write_refusal(&b->out, e->line, &p);
         b->api->metrics.batch_refused++;
+    } else if (b->is_matches) {
+        rung_json_open_object(&b->out);
+        RUNG_JSON_MEMBER(&b->out, "line", uint, e->line);
+        rung_answer_match(&b->out, rung__api_state(b->api), b->call->board, st, outcome);
+        rung_json_close_object(&b->out);
     } else {
         rung_column score = {.type = (rung_score_type)e->type, .decimals = e->decimals};
         rung_answer_batch_line(&b->out, &score, e->line, outcome);
@@ -554,8 +594,8 @@ void rung__batch_end_silent(void *ctx) {
         rung_timer_stop(api->config.loop, &api->line_timer);
 }
 
-static void start_stream(rung_call *c) {
-    rung_batch *b = create(c, false);
+static void start_stream(rung_call *c, bool is_matches) {
+    rung_batch *b = create(c, false, is_matches);
     if (!b) {
         rung__call_overloaded(c);
         return;
@@ -590,10 +630,10 @@ static bool check_array(rung_call *c, rung_json *r) {
     return true;
 }
 
-static void start_array(rung_call *c) {
+static void start_array(rung_call *c, bool is_matches) {
     if (!check_array(c, &c->api->reader))
         return;
-    rung_batch *b = create(c, true);
+    rung_batch *b = create(c, true, is_matches);
     if (!b || !append(b, rung_slice_of(c->body, c->body_len))) {
         if (b)
             destroy(b);
@@ -614,9 +654,16 @@ static void start_array(rung_call *c) {
 
 void rung_api_submit_many(rung_call *c) {
     if (c->body)
-        start_array(c);
+        start_array(c, false);
     else
-        start_stream(c);
+        start_stream(c, false);
+}
+
+void rung__api_submit_matches(rung_call *c) {
+    if (c->body)
+        start_array(c, true);
+    else
+        start_stream(c, true);
 }
 
 /* ---- all of them ---- */

@@ -89,6 +89,13 @@ static inline rung_hub_sender rung__call_sender(rung_call *c) {
     return (rung_hub_sender){.share = rung__call_share(c)};
 }
 
+/* The same, with who it is for the audit trail; `room` is in use as long as the result is. */
+typedef struct rung__call_actor {
+    rung_actor actor;
+    char address[RUNG_ADDRESS_TEXT_MAX];
+} rung__call_actor;
+rung_hub_sender rung__call_signed(rung_call *c, rung__call_actor *room);
+
 /* ---- changes ---- */
 
 /* Propose api->event and answer {changed, seq} when it is applied; on failure the call is ended. */

@@ -11,10 +11,12 @@ typedef void rung_handler(rung_call *c);
 rung_handler rung_api_list_boards, rung_api_put_board, rung_api_get_board, rung_api_delete_board,
     rung_api_windows;
 /* api_scores.c, batch.c */
-rung_handler rung_api_submit, rung_api_submit_many;
+rung_handler rung_api_submit, rung_api_submit_many, rung_api_check;
+/* api_matches.c */
+rung_handler rung_api_submit_match, rung_api_predict, rung_api_opponents;
 /* api_reads.c */
 rung_handler rung_api_top, rung_api_around, rung_api_players, rung_api_friend_ranking,
-    rung_api_at_score, rung_api_target, rung_api_count, rung_api_distribution,
+    rung_api_at_score, rung_api_target, rung_api_count, rung_api_distribution, rung_api_movers,
     rung_api_scope_values, rung_api_teams, rung_api_team;
 /* api_players.c */
 rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, rung_api_remove_entry,
@@ -24,8 +26,12 @@ rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, ru
 rung_handler rung_api_board_live, rung_api_player_live;
 /* api_keys.c */
 rung_handler rung_api_list_keys, rung_api_create_key, rung_api_revoke_key;
+/* api_audit.c */
+rung_handler rung_api_audit;
+rung_handler rung_api_begin_replay, rung_api_get_replay, rung_api_replay_moves,
+    rung_api_swap_replay, rung_api_drop_replay;
 /* api_nodes.c */
-rung_handler rung_api_nodes, rung_api_digest;
+rung_handler rung_api_nodes, rung_api_digest, rung_api_board_digest;
 /* api_snapshot.c */
 rung_handler rung_api_download_snapshot;
 /* api_ops.c */

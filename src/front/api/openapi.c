@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCHEMAS_MAX = 96 };
+enum { SCHEMAS_MAX = 128 };
 
 typedef struct components {
     const rung_schema *list[SCHEMAS_MAX];
@@ -41,6 +41,7 @@ static void gather_all(components *all) {
     for (uint32_t i = 0; i < rung_route_count; i++) {
         const rung_route *r = &rung_routes[i];
         gather(all, r->body);
+        gather(all, r->each);
         for (size_t k = 0; k < sizeof r->results / sizeof r->results[0]; k++)
             gather(all, r->results[k].schema);
     }
@@ -311,24 +312,42 @@ static void close_content(rung_json_writer *w) {
     rung_json_close_object(w);
 }
 
-/* A batch is an array of the schema, or lines of it. */
-static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
-    open_content(w, RUNG_TYPE_JSON);
+static void write_array_of(rung_json_writer *w, const rung_schema *s) {
     RUNG_JSON_MEMBER(w, "type", word, "array");
     RUNG_JSON_OPEN(w, "items", object);
     write_schema_ref(w, s);
     rung_json_close_object(w);
+}
+
+/* A batch is an array of the schema, or lines of it; or instead one object of the schema `one`, if there is one. */
+static void write_batch_content(rung_json_writer *w, const rung_schema *one, const rung_schema *s) {
+    open_content(w, RUNG_TYPE_JSON);
+    if (one) {
+        RUNG_JSON_OPEN(w, "anyOf", array);
+        rung_json_open_object(w);
+        write_schema_ref(w, one);
+        rung_json_close_object(w);
+        rung_json_open_object(w);
+        write_array_of(w, s);
+        rung_json_close_object(w);
+        rung_json_close_array(w);
+    } else {
+        write_array_of(w, s);
+    }
     close_content(w);
     open_content(w, RUNG_TYPE_NDJSON);
     write_schema_ref(w, s);
     close_content(w);
 }
 
+/* `each` is the schema of one of many, where the route takes many. */
 static void write_content(rung_json_writer *w, const rung_route *r, const char *type,
-                          const rung_schema *schema) {
+                          const rung_schema *schema, const rung_schema *each) {
     RUNG_JSON_OPEN(w, "content", object);
     if (r->body_kind == RUNG_BODY_BATCH) {
-        write_batch_content(w, schema);
+        write_batch_content(w, NULL, schema);
+    } else if (r->body_kind == RUNG_BODY_ANY) {
+        write_batch_content(w, schema, each);
     } else {
         open_content(w, type);
         if (schema)
@@ -348,7 +367,7 @@ static void write_body(rung_json_writer *w, const rung_route *r) {
         return;
     RUNG_JSON_OPEN(w, "requestBody", object);
     RUNG_JSON_MEMBER(w, "required", bool, r->body_kind != RUNG_BODY_OPTIONAL);
-    write_content(w, r, RUNG_TYPE_JSON, r->body);
+    write_content(w, r, RUNG_TYPE_JSON, r->body, r->body);
     rung_json_close_object(w);
 }
 
@@ -362,7 +381,7 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "description", word, result->doc);
     if (result->type)
-        write_content(w, r, result->type, result->schema);
+        write_content(w, r, result->type, result->schema, r->each);
     rung_json_close_object(w);
 }
 
@@ -391,13 +410,16 @@ static const struct {
     {507, RUNG_IS_CHANGE, "StorageFull", "The disk is full; reads go on."},
 };
 
-/* The route's flags and GUARDED, HAS_BODY; a route that may wait for a sequence may conflict. */
+/* The route's flags and GUARDED, HAS_BODY; a route that may wait for a sequence may conflict, and
+ * one about the past may refuse a moment. */
 static uint32_t traits_of(const rung_route *r) {
     uint32_t traits = r->flags | (r->flags & RUNG_IS_UNGUARDED ? 0 : GUARDED) |
                       (r->body_kind == RUNG_BODY_NONE ? 0 : HAS_BODY);
     for (uint32_t i = 0; i < r->param_count; i++)
         if (strcmp(r->params[i].name, "min_seq") == 0)
             traits |= RUNG_MAY_CONFLICT;
+        else if (strcmp(r->params[i].name, "as_of") == 0)
+            traits |= RUNG_MAY_REFUSE | RUNG_MAY_MISS;
     return traits;
 }
 

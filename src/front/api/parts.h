@@ -12,8 +12,9 @@
 #include "front/api/page_cache.h"
 #include "front/live/live.h"
 
-#define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
-#define RUNG_API_BATCHES_MAX 256  /* batches in flight; one more: 503 */
+#define RUNG_API_ROWS_MAX        1000                /* entries of one answer */
+#define RUNG_API_BATCHES_MAX     256                 /* batches in flight; one more: 503 */
+#define RUNG_API_MATCH_BYTES_MAX ((size_t)128 << 10) /* of one match */
 
 /* 32 hexadecimal digits. */
 void rung__write_digest(rung_json_writer *w, rung_digest d);
@@ -23,7 +24,14 @@ struct rung_download;
 
 struct rung_api {
     rung_api_config config;
-    rung_service service; /* its hub is NULL until started */
+    rung_service service;
+    rung_as_of *past; /* NULL: no questions about the past */
+    rung_work past_work[RUNG_AS_OF_PROCESSES_MAX];
+    rung_timer past_timer;
+    rung_replay *replay;
+    rung_work replay_work[RUNG_REPLAY_WORKS_MAX];
+    rung_timer replay_timer;
+    rung_err failure; /* of the recovery; code RUNG_OK: none */ /* its hub is NULL until started */
     const rung_net *net;
     const rung_http *http;
     bool is_draining; /* /readyz says 503 */
@@ -48,6 +56,7 @@ struct rung_api {
     rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* in flight on a worker thread; NULL: none */
+    rung_call *key_caller; /* who changed the keys that are being reloaded; NULL: the file */
 
     RUNG_LIST(struct rung_download) downloads; /* of snapshots */
     uint32_t download_count;
@@ -81,7 +90,13 @@ void rung__batch_on_throttled(void *api);
 void rung__batch_end_silent(void *api);
 
 void rung__batch_stop_all(rung_api *api);
+/* Many matches of the call's board: an array in its body, or without one a stream. */
+void rung__api_submit_matches(rung_call *c);
 void rung__download_stop_all(rung_api *api);
 rung_status rung__live_create(rung_api *api, rung_err *err);
+rung_status rung__replay_create(rung_api *api, rung_err *err);
+
+/* api_keys.c: a reload of the keys found a change; puts it into the log, for the audit trail. */
+void rung__api_key_changed(void *ctx, const rung_key *key, bool is_revoked);
 
 #endif

@@ -9,11 +9,13 @@
 #include "front/api/routes.h"
 
 #include "codec/board_json.h"
+#include "codec/match_json.h"
 #include "front/api/handlers.h"
 #include "front/api/schemas.h"
 #include "model/board.h"
 #include "model/calendar.h"
 #include "model/text.h"
+#include "service/matches.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +39,8 @@ static const char *const SPREADS[] = {"width", "count", NULL};
 #define PLAYER IN_PATH("player", "The player's id; `me` with a player's token.")
 #define FRIEND IN_PATH("friend", "Another player's id.")
 #define TEAM   IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.")
+
+#define REASON PARAM("reason", TEXT, 1, RUNG_REASON_MAX, "Why, for the audit trail.")
 
 #define NUMBER(word, low, high, default_, text)                                                    \
     {                                                                                              \
@@ -76,9 +80,14 @@ static const char *const SPREADS[] = {"width", "count", NULL};
         PARAM("on", TEXT, 1, 13,                                                                   \
               "Instead of `window_id`: a local date inside the wanted window, `2026-11-15` or "    \
               "`2026-11-15T14`.")
-#define RANK        CHOICE("rank", rung_rank_words, "How ranks count ties. Default: the board's style.")
-#define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ
-#define TEAM_RANKED WINDOW, RANK, MIN_SEQ
+#define RANK CHOICE("rank", rung_rank_words, "How ranks count ties. Default: the board's style.")
+#define AS_OF                                                                                      \
+    PARAM("as_of", TEXT, 1, 40,                                                                    \
+          "Answer as it was at that moment: a time, or a log position (`seq`). 503 "               \
+          "`as_of_building` while its state is being built, 404 `as_of_too_old` before the kept "  \
+          "log, 422 in the future.")
+#define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ, AS_OF
+#define TEAM_RANKED WINDOW, RANK, MIN_SEQ, AS_OF
 
 #define SINCE                                                                                      \
     PARAM("since", COUNT, 0, INT64_MAX,                                                            \
@@ -115,12 +124,56 @@ const rung_route rung_routes[] = {
                  {201, RUNG_TYPE_JSON, &rung_board_schema, "The board is new."}},
      .handle = rung_api_put_board},
     {ROUTE(GET, "/v1/boards/{board}", "getBoard", "Boards", READ, "Read a definition"),
-     .doc = "Every field, including defaults.", PARAMS(BOARD, MIN_SEQ), .flags = RUNG_MAY_MISS,
-     ANSWER(rung_board_schema, "The definition."), .handle = rung_api_get_board},
+     .doc = "Every field, including defaults.", PARAMS(BOARD, MIN_SEQ, AS_OF),
+     .flags = RUNG_MAY_MISS, ANSWER(rung_board_schema, "The definition."),
+     .handle = rung_api_get_board},
     {ROUTE(DELETE, "/v1/boards/{board}", "deleteBoard", "Boards", ADMIN, "Delete a board"),
-     .doc = "With all its entries and windows. The archive keeps what it has.", PARAMS(BOARD),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS, ANSWER(rung_change_schema, "It is deleted."),
-     .handle = rung_api_delete_board},
+     .doc = "With all its entries and windows. The archive keeps what it has.",
+     PARAMS(BOARD, REASON), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     ANSWER(rung_change_schema, "It is deleted."), .handle = rung_api_delete_board},
+
+    {ROUTE(POST, "/v1/boards/{board}/replay", "beginReplay", "Boards", ADMIN,
+           "Compute a board again from the log"),
+     .doc = "Under another definition, or without some players or a span of time, in the "
+            "background and beside the board, which goes on. Nothing changes until it is swapped "
+            "in. See docs/replay.md.",
+     PARAMS(BOARD), JSON_BODY(rung_new_replay_schema, 2 << 20),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     .results = {{202, RUNG_TYPE_JSON, &rung_replay_schema, "It has begun."}},
+     .handle = rung_api_begin_replay},
+    {ROUTE(GET, "/v1/boards/{board}/replay", "getReplay", "Boards", ADMIN, "Look at a replay"),
+     .doc = "How far it is, and once complete who moves where.", PARAMS(BOARD),
+     .flags = RUNG_MAY_MISS, ANSWER(rung_replay_schema, "The replay."),
+     .handle = rung_api_get_replay},
+    {ROUTE(GET, "/v1/boards/{board}/replay/moves", "getReplayMoves", "Boards", ADMIN,
+           "Export who moves"),
+     .doc = "Every player of one window whose rank or score changes. Follow `next` until it is "
+            "null. While the board goes on, pages are of different moments.",
+     PARAMS(BOARD, WINDOW, NUMBER("limit", 1, 1000, 100, "How many players."),
+            {.name = "cursor",
+             .type = RUNG_PARAM_COUNT,
+             .max = (INT64_C(1) << 33) - 1,
+             .has_default = true,
+             .doc = "`next` of the previous page."}),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_replay_moves_schema, "A page."),
+     .handle = rung_api_replay_moves},
+    {ROUTE(POST, "/v1/boards/{board}/replay/swap", "swapReplay", "Boards", ADMIN,
+           "Put a replay in its board's place"),
+     .doc = "Definition, windows, scopes and teams change in one event. The old content goes on in "
+            "the background, so that `undo=true` gives it back at any time.",
+     PARAMS(BOARD,
+            {.name = "undo",
+             .type = RUNG_PARAM_FLAG,
+             .has_default = true,
+             .doc = "Give the old content back."},
+            REASON),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     ANSWER(rung_change_schema, "They have changed places."), .handle = rung_api_swap_replay},
+    {ROUTE(DELETE, "/v1/boards/{board}/replay", "dropReplay", "Boards", ADMIN, "Drop a replay"),
+     .doc = "Ends it if it is running, and frees its memory. After a swap: the old content is "
+            "gone, and the swap cannot be undone.",
+     PARAMS(BOARD, REASON), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
+     ANSWER(rung_change_schema, "It is gone."), .handle = rung_api_drop_replay},
 
     {ROUTE(POST, "/v1/boards/{board}/scores", "submitScore", "Scores", SERVER, "Submit a score"),
      .doc = "Durable when answered. One submission changes all of the board's windows, scopes and "
@@ -128,6 +181,12 @@ const rung_route rung_routes[] = {
      PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
      ANSWER(rung_outcome_schema, "Its outcome."), .handle = rung_api_submit},
+    {ROUTE(POST, "/v1/boards/{board}/check", "checkScore", "Scores", SERVER, "Check a score"),
+     .doc = "A dry run: what the board's limits and rules would say to this submission now. "
+            "Nothing changes and nothing is logged.",
+     PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_check_schema, "What would happen."),
+     .handle = rung_api_check},
     {ROUTE(POST, "/v1/scores", "submitScores", "Scores", SERVER, "Submit many scores"),
      .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
             "`application/x-ndjson`: one submission a line. Each has its own result, in order: a "
@@ -136,6 +195,36 @@ const rung_route rung_routes[] = {
      .body_kind = RUNG_BODY_BATCH, .body = &rung_batch_submission_schema, .body_max = 8 << 20,
      .flags = RUNG_IS_CHANGE, ANSWER(rung_batch_result_schema, "One result for each submission."),
      .handle = rung_api_submit_many},
+
+    {ROUTE(POST, "/v1/boards/{board}/matches", "submitMatch", "Matches", SERVER,
+           "Submit a match, or many"),
+     .doc = "For rating boards: all players of the match change together, durable when answered. A "
+            "match counts when it arrives, also one with an older `at`. A repeated `id` is "
+            "answered with `duplicate` and no players. One match is an object of up to 128 KiB. "
+            "For many, send a JSON array (up to 10,000 matches, 8 MiB), or NDJSON of any length "
+            "as `application/x-ndjson`: each match has its own result, in order, a refused one "
+            "does not stop the others, and each counts as one request against the key's rate.",
+     PARAMS(BOARD), .body_kind = RUNG_BODY_ANY, .body = &rung_match_schema, .body_max = 8 << 20,
+     .each = &rung_match_result_schema,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     ANSWER(rung_match_answer_schema, "What it did to every player."),
+     .handle = rung_api_submit_match},
+    {ROUTE(POST, "/v1/boards/{board}/predict", "predictMatch", "Matches", READ, "Predict a match"),
+     .doc = "What the ratings say about a match that was not played yet. Players without a match "
+            "count as new ones.",
+     PARAMS(BOARD), JSON_BODY(rung_lineup_schema, 128 << 10),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_forecast_schema, "The prediction."),
+     .handle = rung_api_predict},
+    {ROUTE(GET, "/v1/boards/{board}/opponents/{player}", "getOpponents", "Matches", READ,
+           "Good opponents of a player"),
+     .doc = "The best matches for the player, by the ratings and their uncertainty, among the 200 "
+            "neighbours above and the 200 below in the ranking asked for. A player who is not "
+            "ranked there is compared by their displayed rating, one without a match as a new "
+            "player.",
+     PARAMS(BOARD, PLAYER, WINDOW, SCOPE, RANK, MIN_SEQ,
+            NUMBER("n", 1, RUNG_OPPONENTS_MAX, 10, "How many opponents.")),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_opponents_schema, "The opponents."),
+     .handle = rung_api_opponents},
 
     {ROUTE(GET, "/v1/boards/{board}/top", "getTop", "Rankings", READ, "Top of the board"),
      .doc = "Entries from `offset` on, best first, at any depth.",
@@ -186,7 +275,8 @@ const rung_route rung_routes[] = {
     {ROUTE(GET, "/v1/boards/{board}/target", "getTarget", "Rankings", READ, "The score it takes"),
      .doc =
          "For a `rank`, or for a place among the best `top_percent` percent. Give one of the two.",
-     PARAMS(BOARD, WINDOW, SCOPE, MIN_SEQ, PARAM("rank", COUNT, 1, UINT32_MAX, "The rank wanted."),
+     PARAMS(BOARD, WINDOW, SCOPE, MIN_SEQ, AS_OF,
+            PARAM("rank", COUNT, 1, UINT32_MAX, "The rank wanted."),
             PARAM("top_percent", REAL, 0, 100,
                   "Instead of `rank`: the percentage of best entries to be among."),
             CHOICE("rank_style", rung_rank_words,
@@ -209,6 +299,21 @@ const rung_route rung_routes[] = {
              .doc = "Buckets of equal width, or of equal count."}),
      .flags = RUNG_MAY_MISS, ANSWER(rung_distribution_schema, "The distribution."),
      .handle = rung_api_distribution},
+    {ROUTE(GET, "/v1/boards/{board}/movers", "getMovers", "Rankings", READ,
+           "Who rose and who fell most"),
+     .doc = "Exact ranks at two moments, compared in a helper process: `since` before `as_of`. "
+            "Without `as_of` the later moment is the last full minute; for a `since` of six hours "
+            "or more the last full ten minutes, of three days or more the last full hour. 503 "
+            "`as_of_building` while the ranks are being built: ask again.",
+     PARAMS(BOARD,
+            {.name = "since",
+             .type = RUNG_PARAM_TEXT,
+             .required = true,
+             .min = 2,
+             .max = 10,
+             .doc = "How long before: `1h`, `1d`, `1w`, `90m`; up to `366d`."},
+            NUMBER("limit", 1, 1000, 10, "How many of each list."), WINDOW, SCOPE, AS_OF),
+     .flags = RUNG_MAY_MISS, ANSWER(rung_movers_schema, "The movers."), .handle = rung_api_movers},
     {ROUTE(GET, "/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "Rankings", READ,
            "The values of a scope"),
      .doc = "Each value of the attribute with its number of entries, the largest first. Only for "
@@ -232,13 +337,13 @@ const rung_route rung_routes[] = {
          BOARD, CHOICE("kind", rung_window_words, "Only windows of this kind."),
          NUMBER("limit", 1, 1000, 100, "How many windows; those that end together stay together."),
          TIME("before", "Only windows that end before this time; `next` of the previous page."),
-         MIN_SEQ),
+         MIN_SEQ, AS_OF),
      .flags = RUNG_MAY_MISS, ANSWER(rung_window_list_schema, "Windows."),
      .handle = rung_api_windows},
     {ROUTE(DELETE, "/v1/boards/{board}/players/{player}", "removeEntry", "Scores", SERVER,
            "Remove an entry"),
-     .doc = "From every window of the board, including archived ones.", PARAMS(BOARD, PLAYER),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     .doc = "From every window of the board, including archived ones.",
+     PARAMS(BOARD, PLAYER, REASON), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
      ANSWER(rung_change_schema, "It is removed; `changed` is false if there was none in memory."),
      .handle = rung_api_remove_entry},
 
@@ -256,11 +361,11 @@ const rung_route rung_routes[] = {
     {ROUTE(DELETE, "/v1/players/{player}", "erasePlayer", "Players", ADMIN, "Erase a player"),
      .doc =
          "Entries on all boards, profile, friendships, ban and name, in memory and in the archive.",
-     PARAMS(PLAYER), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     PARAMS(PLAYER, REASON), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
      ANSWER(rung_change_schema, "The player is erased."), .handle = rung_api_erase_player},
     {ROUTE(GET, "/v1/players/{player}/history", "getHistory", "Players", READ,
            "Rank and score over time"),
-     .doc = "From the archive: at the ends of windows, and once a day.",
+     .doc = "From the archive: exact at the ends of windows, and once a day.",
      PARAMS(PLAYER,
             {.name = "board",
              .type = RUNG_PARAM_NAME,
@@ -269,7 +374,7 @@ const rung_route rung_routes[] = {
              .max = RUNG_NAME_MAX,
              .doc = "The board's id."},
             TIME("from", "From this time on."), TIME("to", "Before this time."),
-            NUMBER("limit", 1, 1000, 100, "How many points."), RANK),
+            NUMBER("limit", 1, 1000, 100, "How many points."), RANK, AS_OF),
      .flags = RUNG_MAY_MISS, ANSWER(rung_history_schema, "Points."), .handle = rung_api_history},
     {ROUTE(GET, "/v1/players/{player}/submissions", "getSubmissions", "Players", SERVER,
            "A player's submissions and their outcomes"),
@@ -312,7 +417,7 @@ const rung_route rung_routes[] = {
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "The player is banned."),
      .handle = rung_api_ban},
     {ROUTE(DELETE, "/v1/players/{player}/ban", "unbanPlayer", "Players", ADMIN, "Lift a ban"),
-     .doc = "Restores every entry exactly as it was.", PARAMS(PLAYER),
+     .doc = "Restores every entry exactly as it was.", PARAMS(PLAYER, REASON),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      ANSWER(rung_change_schema, "The player is not banned."), .handle = rung_api_unban},
 
@@ -338,6 +443,24 @@ const rung_route rung_routes[] = {
          SINCE),
      .flags = RUNG_IS_STREAM, .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_player_live},
+
+    {ROUTE(GET, "/v1/audit", "getAudit", "Operations", ADMIN, "Read the audit trail"),
+     .doc = "From the archive: who did what, why, and what was there before and after. Follow "
+            "`next` until it is null. 422 without an archive.",
+     PARAMS(
+         PARAM("board", NAME, 1, RUNG_NAME_MAX,
+               "Only records about this board. Required with a key limited to boards."),
+         PARAM("player", NAME, 1, RUNG_NAME_MAX, "Only records about this player."),
+         PARAM("actor", TEXT, 1, RUNG_ACTOR_TEXT_MAX, "Only what this key asked for, by its id."),
+         PARAM("kind", TEXT, 1, 32, "Only records of this kind, such as `banned`."),
+         TIME("from", "From this time on."), TIME("to", "Before this time."),
+         {.name = "oldest_first",
+          .type = RUNG_PARAM_FLAG,
+          .has_default = true,
+          .doc = "In the order of the log."},
+         PARAM("after", TEXT, 1, 48, "`next` of the previous page."),
+         NUMBER("limit", 1, 1000, 100, "How many records.")),
+     .flags = RUNG_MAY_REFUSE, ANSWER(rung_audit_schema, "A page."), .handle = rung_api_audit},
 
     {ROUTE(GET, "/v1/keys", "listKeys", "Keys", ADMIN, "List keys"),
      .doc = "Without secrets: the server stores only hashes.",
@@ -385,6 +508,12 @@ const rung_route rung_routes[] = {
             "answers this, too.",
      PARAMS(MIN_SEQ), .flags = RUNG_IS_DIAGNOSIS, ANSWER(rung_digest_schema, "The digest."),
      .handle = rung_api_digest},
+    {ROUTE(GET, "/v1/boards/{board}/digest", "getBoardDigest", "Operations", READ,
+           "The digests of a board's windows"),
+     .doc = "Of the windows in memory, open and closed. Two servers of one log have the same ones "
+            "at the same `seq`; `rung reconcile URL URL` finds the first difference by them.",
+     PARAMS(BOARD, MIN_SEQ), .flags = RUNG_IS_DIAGNOSIS | RUNG_MAY_MISS,
+     ANSWER(rung_board_digest_schema, "The digests."), .handle = rung_api_board_digest},
     {ROUTE(GET, "/v1/clock", "getClock", "Operations", ADMIN, "The server's time"),
      .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
      ANSWER(rung_clock_schema, "The time."), .handle = rung_api_clock},

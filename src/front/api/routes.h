@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUNG_PARAMS_MAX 12 /* of one route, in path and query together */
+#define RUNG_PARAMS_MAX 16 /* of one route, in path and query together */
 
 typedef enum rung_param_type {
     RUNG_PARAM_NAME,   /* a board, player or team: UTF-8 without control characters */
@@ -75,7 +75,8 @@ typedef enum rung_body_kind {
     RUNG_BODY_NONE = 0,
     RUNG_BODY_JSON,     /* one object */
     RUNG_BODY_OPTIONAL, /* one object, or nothing */
-    RUNG_BODY_BATCH,    /* an array, or NDJSON as a stream */
+    RUNG_BODY_BATCH,    /* an array, or NDJSON as a stream; about any boards */
+    RUNG_BODY_ANY,      /* one object, an array, or NDJSON as a stream; about one board */
 } rung_body_kind;
 
 typedef struct rung_result {
@@ -99,6 +100,7 @@ typedef struct rung_route {
     rung_body_kind body_kind;
     const rung_schema *body;
     uint32_t body_max;
+    const rung_schema *each; /* of RUNG_BODY_ANY: one result of many */
     uint32_t flags;
     rung_result results[3];
     void (*handle)(struct rung_call *call);

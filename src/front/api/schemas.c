@@ -7,6 +7,7 @@
 #include "codec/board_json.h"
 #include "guard/keys.h"
 #include "model/event.h"
+#include "service/replay_fold.h"
 
 #define STRING            .types = RUNG_FIELD_STRING
 #define INTEGER           .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = INT64_MAX
@@ -51,6 +52,26 @@ static const rung_schema columns_schema = {
 
 /* ---- bodies ---- */
 
+static const rung_field attested_fields[ATTESTED_FIELDS] = {
+    [ATTESTED_DURATION] = {RUNG_NAMED("duration_ms"), .types = RUNG_FIELD_INTEGER,
+                           .has_range = true, .min = 0, .max = RUNG_ATTESTED_DURATION_MAX,
+                           .doc = "How long it was played, in milliseconds.", .example = "93500"},
+    [ATTESTED_SEED] = {RUNG_NAMED("seed"), STRING, .len_min = 1, .len_max = RUNG_ATTESTED_SEED_MAX,
+                       .format = "plain", .doc = "The seed of the game's random numbers.",
+                       .example = "\"8f14e45f\""},
+    [ATTESTED_REPLAY] = {RUNG_NAMED("replay"), STRING, .len_min = 1,
+                         .len_max = RUNG_ATTESTED_REPLAY_MAX, .format = "plain",
+                         .doc = "A checksum of the recorded game.",
+                         .example = "\"sha256:2c26b46b\""},
+};
+const rung_schema rung_attested_schema = {
+    .name = "Attested",
+    .doc = "What the client says about how the score was made. Rung does not verify it; rules can "
+           "require and compare it.",
+    .fields = attested_fields,
+    .count = ATTESTED_FIELDS,
+};
+
 static const rung_field score_fields[SCORE_FIELDS] = {
     [SCORE_PLAYER] = {RUNG_NAMED("player"), STRING, .required = true, .len_min = 1,
                       .len_max = RUNG_NAME_MAX, .format = "plain", .doc = "Who scored.",
@@ -76,6 +97,9 @@ static const rung_field score_fields[SCORE_FIELDS] = {
                     .doc = "Any JSON of up to 4096 bytes (a string: without its quotes); stored in "
                            "the log and the archive.",
                     .example = "{\"level\":3}"},
+    [SCORE_ATTESTED] = {RUNG_NAMED("attested"), .types = RUNG_FIELD_OBJECT,
+                        .nested = &rung_attested_schema,
+                        .doc = "How the score was made; stored in the log."},
     [SCORE_BOARD] = {RUNG_NAMED("board"), STRING, .required = true, .len_min = 1,
                      .len_max = RUNG_NAME_MAX, .doc = "The board it is for.",
                      .example = "\"race\""},
@@ -117,6 +141,23 @@ SCHEMA(rung_friend_list_schema, "FriendList", "Whom a player follows.",
 SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.",
        [BAN_REASON] = {RUNG_NAMED("reason"), STRING, .len_max = RUNG_REASON_MAX,
                        .doc = "Kept in the log and the audit trail.", .example = "\"speed hack\""});
+
+SCHEMA(rung_replay_exclude_schema, "ReplayExclude",
+       "Submissions that a replay leaves out: by these players, and those of this span.",
+       [EXCLUDE_PLAYERS] = {RUNG_NAMED("players"), STRINGS, .items_max = RUNG_REPLAY_PLAYERS_MAX,
+                            .item_len_max = RUNG_NAME_MAX, .doc = "Players' ids.",
+                            .example = "[\"mallory\"]"},
+       [EXCLUDE_FROM] = {RUNG_NAMED("from"), TIME,
+                         .doc = "From this time on, by `at` or else arrival. Without `to`: all "
+                                "later ones that are in the log when the replay begins."},
+       [EXCLUDE_TO] = {RUNG_NAMED("to"), TIME, .doc = "Before this time."});
+SCHEMA(rung_new_replay_schema, "NewReplay",
+       "How a board is to be computed again. At least one of the two.",
+       [REPLAY_DEFINITION] = {RUNG_NAMED("definition"), OBJECT(rung_board_schema),
+                              .doc = "The whole definition, as if the board had been created with "
+                                     "it. Default: the definitions it had."},
+       [REPLAY_EXCLUDE] = {RUNG_NAMED("exclude"), OBJECT(rung_replay_exclude_schema),
+                           .doc = "What to leave out."});
 
 SCHEMA(rung_accept_clock_schema, "ClockConfirmation",
        "An operator's confirmation of the wall clock.",
@@ -190,6 +231,56 @@ static SCHEMA(next_schema, "Next", "The player just above.",
                      "The difference of the scores; for whole numbers and decimals at most 2^63 - "
                      "1 units."));
 
+static SCHEMA(card_schema, "RatingCard", "A player on a rating board.",
+              ALWAYS("rating", NUMBER, "The rating itself; the score is its conservative display."),
+              FIELD("deviation", NUMBER, "As of the last match; not of elo."),
+              FIELD("volatility", NUMBER, "Of glicko2."),
+              ALWAYS("games", INTEGER, "Matches rated."),
+              ALWAYS("wins", INTEGER, "Matches won: alone on the best place."),
+              ALWAYS("draws", INTEGER, "Matches on a shared best place."),
+              ALWAYS("losses", INTEGER, "All others."),
+              ALWAYS("streak", .types = RUNG_FIELD_INTEGER,
+                     "Wins in a row; negative: losses in a row."));
+static SCHEMA(match_row_schema, "MatchRow", "What a match did to one player.",
+              ALWAYS("player", STRING, "Who."), ALWAYS("side", INTEGER, "The side, from 0."),
+              ALWAYS("place", .types = RUNG_FIELD_INTEGER, "The side's place."),
+              ALWAYS("expected", NUMBER,
+                     "Expected points per opponent: 1 for a win, 0.5 for a draw."),
+              ALWAYS("score_before", .types = RUNG_FIELD_NUMBER | RUNG_FIELD_NULL,
+                     "The displayed rating; null before the first match."),
+              ALWAYS("score", NUMBER, "The displayed rating after it."),
+              ALWAYS("rank_before", INTEGER_OR_NULL, "Null: was not ranked."),
+              ALWAYS("rank", INTEGER_OR_NULL,
+                     "In the first window reached; null: not ranked before `min_games`."),
+              ALWAYS("before", OBJECT(card_schema), "Before the match."),
+              ALWAYS("after", OBJECT(card_schema), "After it."));
+SCHEMA(rung_match_answer_schema, "MatchOutcome", "The outcome of a match.",
+       ALWAYS("board", STRING, "The board."),
+       ALWAYS("duplicate", FLAG, "The id was used before; nothing changed."),
+       ALWAYS("players", ARRAY(match_row_schema), "In the match's order; none for a duplicate."),
+       SEQ);
+static SCHEMA(side_forecast_schema, "SideForecast", "What one side may expect.",
+              ALWAYS("win", NUMBER, "Probability of the first place, alone."),
+              ALWAYS("expected", NUMBER, "Expected points per opponent."),
+              ALWAYS("place", NUMBER, "Expected place, from 1."));
+SCHEMA(rung_forecast_schema, "Forecast", "A prediction.", ALWAYS("board", STRING, "The board."),
+       ALWAYS("draw", NUMBER, "Probability that a pair of sides draws, on average."),
+       ALWAYS("sides", ARRAY(side_forecast_schema), "In the order of the request."), SEQ);
+
+static SCHEMA(finding_schema, "BrokenRule", "A rule that a submission breaks.",
+              ALWAYS("rule", STRING, "Which rule of the board's `rules`."),
+              ALWAYS("action", WORDS(rung_action_words), "What the rule does."),
+              ALWAYS("value", SCORE, "What was measured."),
+              ALWAYS("limit", SCORE, "The rule's value."));
+SCHEMA(rung_check_schema, "Check", "What would happen to a submission.",
+       ALWAYS("player", STRING, "Whose it would be."),
+       ALWAYS("verdict", ENUM("counts|flagged|refused|duplicate"), "What would happen to it."),
+       ALWAYS("rule", STRING_OR_NULL, "The limit, rule or other reason that would refuse it."),
+       ALWAYS("broken", ARRAY(finding_schema), "All rules that it breaks, in their order."),
+       ALWAYS("rank", INTEGER_OR_NULL,
+              "The rank that it would have in the first window; null: none."),
+       SEQ);
+
 SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
        ALWAYS("player", STRING, "Who scored."),
        ALWAYS("score", SCORE, "The score that stands now."),
@@ -203,6 +294,8 @@ SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
        ALWAYS("next", OBJECT_OR_NULL(next_schema), "Null at the top."),
        ALWAYS("windows", OBJECT(window_outcomes_schema),
               "Each window reached; empty for a duplicate."),
+       FIELD("flagged", ARRAY(finding_schema),
+             "Present if it broke rules whose action is `flag`: which ones."),
        SEQ);
 
 /* Without type and title, to keep lines short. */
@@ -217,7 +310,17 @@ SCHEMA(rung_batch_result_schema, "BatchResult", "The outcome of one submission o
        FIELD("duplicate", FLAG, "Present if true: the id was used before."),
        FIELD("score", SCORE, "The score that stands now."),
        FIELD("rank", INTEGER, "In the first window reached."),
-       FIELD("total", INTEGER, "Entries there."), FIELD("seq", INTEGER, "The log position."),
+       FIELD("total", INTEGER, "Entries there."),
+       FIELD("flagged", FLAG, "Present if true: it broke rules whose action is `flag`."),
+       FIELD("seq", INTEGER, "The log position."),
+       FIELD("error", OBJECT(line_problem_schema),
+             "Instead of all fields but `line`: why it was refused."));
+
+SCHEMA(rung_match_result_schema, "MatchResult", "The outcome of one match of several.",
+       ALWAYS("line", INTEGER, "Which match, from 1."), FIELD("board", STRING, "The board."),
+       FIELD("duplicate", FLAG, "The id was used before; nothing changed."),
+       FIELD("players", ARRAY(match_row_schema), "In the match's order; none for a duplicate."),
+       FIELD("seq", INTEGER, "The log position."),
        FIELD("error", OBJECT(line_problem_schema),
              "Instead of all fields but `line`: why it was refused."));
 
@@ -244,6 +347,7 @@ static SCHEMA(
           "Other attributes by which the board ranks (`scopes`, `teams`)."),
     ALWAYS("score", SCORE, "The score."),
     FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
+    FIELD("rating", OBJECT(card_schema), "Of a rating board, while the window is in memory."),
     FIELD("at", TIME, "The time that decides ties; absent if ties go by player."),
     ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."));
 
@@ -275,6 +379,14 @@ SCHEMA(rung_top_schema, "Top", "A page of a ranking.", HEAD, ROWS("entries", "Be
 SCHEMA(rung_around_schema, "Around", "A player among neighbours.", HEAD, ONE_ROW("The player."),
        ROWS("above", "Those above, best first."), ROWS("below", "Those below, best first."));
 
+static SCHEMA(opponent_schema, "Opponent", "A good opponent.",
+              ALWAYS("quality", NUMBER, "How good the match would be, 0 to 1."),
+              ALWAYS("expected", NUMBER, "The player's expected points: 1 for a win."),
+              ONE_ROW("The opponent."));
+SCHEMA(rung_opponents_schema, "Opponents", "Good opponents of a player.", HEAD,
+       ALWAYS("player", STRING, "Whose opponents."),
+       ALWAYS("opponents", ARRAY(opponent_schema), "The best match first."));
+
 SCHEMA(rung_players_schema, "Players", "Several players at once.", HEAD,
        ROWS("entries", "In the order asked for."),
        ALWAYS("missing", STRINGS, "Ids that are not ranked here."));
@@ -299,6 +411,23 @@ SCHEMA(rung_target_schema, "Target", "The score it takes.", HEAD,
         .doc = "The score of the entry at that rank; null: there is none, any score suffices."},
        FIELD("columns", OBJECT(columns_schema), "Its further columns."),
        ALWAYS("entry", OBJECT_OR_NULL(row_schema), "The entry at that rank."));
+
+static SCHEMA(mover_schema, "Mover", "A player whose rank changed.",
+              ALWAYS("change", INTEGER, "By how many ranks; positive: upwards."),
+              ALWAYS("rank_before", INTEGER, "The rank at `from`."),
+              ALWAYS("entry", OBJECT(row_schema), "The entry at `to`."));
+static SCHEMA(mover_moment_schema, "MoversMoment", "One of the two moments.",
+              ALWAYS("at", TIME, "Its time."),
+              ALWAYS("seq", INTEGER, "The last log position until then."));
+SCHEMA(rung_movers_schema, "Movers", "Who rose and who fell most between two moments.", HEAD,
+       ALWAYS("from", OBJECT(mover_moment_schema), "The earlier moment."),
+       ALWAYS("to", OBJECT(mover_moment_schema), "The later one."),
+       ALWAYS("compared", INTEGER, "Players who were ranked at both."),
+       ALWAYS("entered", INTEGER, "Players who were ranked only at the later one."),
+       ALWAYS("rose", INTEGER, "Of those compared, how many rose."),
+       ALWAYS("fell", INTEGER, "Of those compared, how many fell."),
+       ALWAYS("risers", ARRAY(mover_schema), "The largest change first, then the better rank."),
+       ALWAYS("fallers", ARRAY(mover_schema), "Likewise."));
 
 SCHEMA(rung_count_schema, "Count", "How many have a score in a range.", HEAD,
        ALWAYS("count", INTEGER, "Entries with a score in the range."));
@@ -375,6 +504,7 @@ static SCHEMA(
     FIELD("score", SCORE, "The score that was sent, if any."),
     FIELD("delta", SCORE, "The delta that was sent, if any."),
     FIELD("columns", OBJECT(columns_schema), "Its further columns, as long as the board exists."),
+    FIELD("removed", FLAG, "Present if true: not a score, but the removal by a Redis command."),
     FIELD("id", STRING, "The id that was sent."),
     FIELD("meta", .types = RUNG_FIELD_ANY,
           "The `meta` that was sent: an object or array unchanged, anything else as text."),
@@ -386,6 +516,88 @@ SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.",
        ALWAYS("submissions", ARRAY(sent_schema), "Newest first, by `at`."),
        ALWAYS("next", STRING_OR_NULL, "The `before` of the next page; null at the end."),
        ALWAYS("archived_seq", INTEGER, "How far the archive had come."), SEQ);
+
+static SCHEMA(actor_schema, "Actor", "Who asked for a change.",
+              FIELD("key", STRING, "The id of the key."),
+              FIELD("player", STRING, "The player of a token."),
+              FIELD("address", STRING,
+                    "The client's address; `library`: the process itself; `file`: who can write "
+                    "the keys file."));
+static SCHEMA(audit_record_schema, "AuditRecord", "One record of the audit trail.",
+              ALWAYS("seq", INTEGER, "The event's position in the log."),
+              FIELD("at", TIME, "When the server accepted it."),
+              ALWAYS("kind", STRING, "`board defined`, `banned`, `key changed`, `refused`, ..."),
+              FIELD("board", STRING, "The board, if it is about one."),
+              FIELD("player", STRING, "The player, unless erased since."),
+              FIELD("actor", OBJECT(actor_schema), "Who asked for it, if recorded."),
+              FIELD("reason", STRING, "Why, as the actor gave it."),
+              ALWAYS("outcome", ENUM("done|unchanged|refused|unknown"), "What came of it."),
+              FIELD("code", STRING, "The `code` with which it was refused."),
+              FIELD("rule", STRING, "The rule that refused a submission."),
+              FIELD("before", .types = RUNG_FIELD_ANY, "What was there before."),
+              FIELD("after", .types = RUNG_FIELD_ANY, "What is there since."),
+              FIELD("details", .types = RUNG_FIELD_ANY, "More, by kind: docs/archive.md."));
+SCHEMA(rung_audit_schema, "Audit", "A page of the audit trail.",
+       ALWAYS("records", ARRAY(audit_record_schema), "Newest first, unless asked otherwise."),
+       ALWAYS("next", STRING_OR_NULL, "The `after` of the next page; null at the end."),
+       ALWAYS("archived_seq", INTEGER, "How far the archive had come."), SEQ);
+
+static SCHEMA(move_schema, "Move", "A player's place without and with the replay.",
+              ALWAYS("player", STRING, "Who."),
+              ALWAYS("rank_before", INTEGER_OR_NULL, "Null: not ranked without it."),
+              ALWAYS("rank_after", INTEGER_OR_NULL, "Null: not ranked with it."),
+              ALWAYS("score_before",
+                     .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING | RUNG_FIELD_NULL,
+                     "The score without it."),
+              ALWAYS("score_after",
+                     .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING | RUNG_FIELD_NULL,
+                     "The score with it."));
+static SCHEMA(replay_window_schema, "ReplayWindow", "Who moves in one window.",
+              ALWAYS("window", STRING, "`all`, `week`, or a season's name."),
+              ALWAYS("window_id", STRING, "`2026-W46`, ..."),
+              ALWAYS("entries_before", INTEGER, "Players without the replay."),
+              ALWAYS("entries_after", INTEGER, "Players with it."),
+              ALWAYS("moved", INTEGER, "Players with another rank."),
+              ALWAYS("entered", INTEGER, "Players who are ranked only with it."),
+              ALWAYS("left", INTEGER, "Players who are ranked only without it."),
+              ALWAYS("rescored", INTEGER, "Players with another score and the same rank."),
+              ALWAYS("same", INTEGER, "Players for whom nothing changes."),
+              ALWAYS("up", ARRAY(move_schema), "The ten largest rises."),
+              ALWAYS("down", ARRAY(move_schema), "The ten largest falls."));
+static SCHEMA(replay_report_schema, "ReplayReport", "Who moves where.",
+              ALWAYS("seq", INTEGER, "The log position it is about."),
+              ALWAYS("windows", ARRAY(replay_window_schema), "The first 32 windows."),
+              ALWAYS("windows_left_out", INTEGER, "How many more there are."));
+static SCHEMA(replay_progress_schema, "ReplayProgress", "How far the log is read.",
+              ALWAYS("seq", INTEGER, "Read so far; 0: not known."),
+              ALWAYS("of", INTEGER, "To be read."));
+static SCHEMA(replay_error_schema, "ReplayError", "Why a replay failed.",
+              ALWAYS("code", STRING, "As in a problem."), ALWAYS("detail", STRING, "For people."));
+static SCHEMA(replay_excluded_schema, "ReplayExcluded", "What is left out.",
+              ALWAYS("players", STRINGS, "Players' ids."),
+              FIELD("from", TIME, "From this time on."), FIELD("to", TIME, "Before this time."));
+SCHEMA(rung_replay_schema, "Replay", "A board computed again, beside the board.",
+       ALWAYS("board", STRING, "The board."), ALWAYS("job", INTEGER, "The number of the replay."),
+       ALWAYS("state", ENUM("reading|filling|ready|swapped|failed|unattended"),
+              "`reading` the log, `filling` the shadow, `ready` to swap, `swapped` in, `failed`; "
+              "`unattended`: another server works on it, or it will be dropped."),
+       FIELD("progress", OBJECT(replay_progress_schema), "While `reading`."),
+       FIELD("error", OBJECT(replay_error_schema), "When `failed`."),
+       FIELD("exclude", OBJECT(replay_excluded_schema),
+             "What is left out, if this server began it since its start."),
+       FIELD("left_out", INTEGER, "Submissions left out so far."),
+       FIELD("entries", INTEGER, "In all windows of the shadow."),
+       FIELD("bytes", INTEGER, "Of memory for its rankings."),
+       FIELD("definition", OBJECT(rung_board_schema), "With the replay."),
+       FIELD("report", OBJECT_OR_NULL(replay_report_schema),
+             "Who moves; null while that is being found out: ask again."),
+       SEQ);
+SCHEMA(rung_replay_moves_schema, "ReplayMoves", "Players whose rank or score changes, a page.",
+       ALWAYS("board", STRING, "The board."),
+       ALWAYS("moves", ARRAY(move_schema),
+              "By rank with the replay, then those who are not ranked any more. A page may be "
+              "empty."),
+       ALWAYS("next", INTEGER_OR_NULL, "The `cursor` of the next page; null at the end."), SEQ);
 
 #define KEY_INFO                                                                                   \
     ALWAYS("id", STRING,                                                                           \
@@ -465,6 +677,14 @@ SCHEMA(rung_digest_schema, "Digest", "The digest of the state, and what the serv
        FIELD("agreed_at", TIME_OR_NULL, "When that checkpoint was taken."),
        FIELD("checkpoints", ARRAY(checkpoint_schema), "The last ones, newest first."),
        FIELD("diverged", OBJECT_OR_NULL(divergence_schema), "Null: all is well."), SEQ);
+static SCHEMA(window_digest_schema, "WindowDigest", "The digest of a window in memory.",
+              ALWAYS("kind", WORDS(rung_window_words), "Its kind."),
+              ALWAYS("id", STRING, "Its id, or the season's name."),
+              ALWAYS("closed", FLAG, "Is it over?"), ALWAYS("total", INTEGER, "Entries."),
+              ALWAYS("digest", STRING, "Of its entries: 32 hexadecimal digits."));
+SCHEMA(rung_board_digest_schema, "BoardDigest", "The digests of a board's windows.",
+       ALWAYS("board", STRING, "The board's id."),
+       ALWAYS("windows", ARRAY(window_digest_schema), "Those in memory."), SEQ);
 SCHEMA(rung_ready_schema, "Ready", "The server answers.",
        ALWAYS("status", ENUM("ready|read_only"), "`read_only`: the disk is full; reads go on."),
        SEQ,

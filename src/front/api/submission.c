@@ -91,6 +91,24 @@ static rung_slice meta_of(const rung_slot *slot) {
     return slot->text;
 }
 
+static rung_status fill_attested(const rung_slot *slot, rung_json *r, rung_attested *a,
+                                 rung_err *err) {
+    rung_slot slots[ATTESTED_FIELDS];
+    rung_status st = rung_schema_read_at(&rung_attested_schema, r, slot->text, "attested",
+                                         slot->offset, slots, err);
+    if (st < 0) {
+        err->reason = RUNG_REASON_MALFORMED; /* whatever the board is */
+        return st;
+    }
+    a->has_duration = slots[ATTESTED_DURATION].present;
+    a->duration_ms = a->has_duration ? slots[ATTESTED_DURATION].integer : 0;
+    if (slots[ATTESTED_SEED].present)
+        a->seed = slots[ATTESTED_SEED].text;
+    if (slots[ATTESTED_REPLAY].present)
+        a->replay = slots[ATTESTED_REPLAY].text;
+    return RUNG_OK;
+}
+
 rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice board,
                                  const rung_board_def *def, rung_json *r, rung_event *event,
                                  rung_err *err) {
@@ -107,5 +125,7 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
     if (slots[SCORE_ID].present)
         e->id = slots[SCORE_ID].text;
     e->meta = meta_of(&slots[SCORE_META]);
-    return RUNG_OK;
+    return slots[SCORE_ATTESTED].present
+               ? fill_attested(&slots[SCORE_ATTESTED], r, &e->attested, err)
+               : RUNG_OK;
 }

@@ -219,6 +219,9 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_SCORE:
         touch_name(r, e->score.board);
         break;
+    case RUNG_EVENT_MATCH:
+        touch_name(r, e->match.board);
+        break;
     case RUNG_EVENT_KEYS:
         touch_commands(r, e->keys.packed);
         break;
@@ -228,6 +231,9 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         touch_name(r, e->window.board);
+        break;
+    case RUNG_EVENT_BOARD_SWAPPED:
+        touch_name(r, e->swapped.board);
         break;
     case RUNG_EVENT_UNBANNED: /* may be ranked again on any board */
         touch_all(r);
@@ -244,6 +250,9 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_ACCESS_SET:
+    case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_BOARD_FILLED:
+    case RUNG_EVENT_SHADOW_DROPPED:
         break;
     }
 }

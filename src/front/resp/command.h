@@ -46,6 +46,7 @@ enum {
 typedef enum rung__resp_change_kind {
     RUNG__CHANGE_KEYS,  /* a command on keys */
     RUNG__CHANGE_SCORE, /* a score of one member */
+    RUNG__CHANGE_MATCH, /* r->event is a match */
     RUNG__CHANGE_NONE,  /* nothing to change after all: `answer` it */
 } rung__resp_change_kind;
 

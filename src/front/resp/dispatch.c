@@ -151,9 +151,10 @@ static bool change(rung__resp_call *call) {
     made.score = &call->r->event.score;
     if (!call->command->build(call, &made))
         return true;
-    return made.kind == RUNG__CHANGE_SCORE  ? rung__resp_put_score(call)
-           : made.kind == RUNG__CHANGE_KEYS ? rung__resp_put_keys(call, &made.keys)
-                                            : answer(call);
+    return made.kind == RUNG__CHANGE_SCORE   ? rung__resp_put_score(call)
+           : made.kind == RUNG__CHANGE_MATCH ? rung__resp_put_match(call)
+           : made.kind == RUNG__CHANGE_KEYS  ? rung__resp_put_keys(call, &made.keys)
+                                             : answer(call);
 }
 
 /* false: not now; the session has left READING. */
@@ -279,7 +280,10 @@ static uint32_t put_alike(rung__resp_call *call, const rung__resp_parsed *comman
 static void throttle(rung__resp_call *call, const rung_access_answer *why) {
     bool is_behind = call->s->pending > 0;
     size_t mark = call->out->len;
-    rung__resp_error_throttled(call, "too many commands for this key", why);
+    rung__resp_error_throttled(call,
+                               why->is_for_address ? "too many commands from this address"
+                                                   : "too many commands for this key",
+                               why);
     if (is_behind)
         move_later(call, mark);
 }

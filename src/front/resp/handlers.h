@@ -85,16 +85,23 @@ rung__resp_answer rung__resp_answer_lastsave;
 rung__resp_answer rung__resp_answer_rung_rank;
 rung__resp_answer rung__resp_answer_rung_mrank;
 rung__resp_answer rung__resp_answer_rung_around;
+rung__resp_answer rung__resp_answer_rung_movers;
 rung__resp_answer rung__resp_answer_rung_top;
 rung__resp_answer rung__resp_answer_rung_friends;
 rung__resp_answer rung__resp_answer_rung_percentile;
 rung__resp_answer rung__resp_answer_rung_help;
 
 /* position.c */
+rung__resp_answer rung__resp_answer_rung_asof;
 rung__resp_answer rung__resp_answer_rung_seq;
 rung__resp_answer rung__resp_answer_rung_waitseq;
 rung__resp_answer rung__resp_answer_rung_latest;
 rung__resp_build rung__resp_build_submit;
+rung__resp_build rung__resp_build_match;
 rung__resp_reply_score rung__resp_reply_submit;
+rung__resp_reply_score rung__resp_reply_match;
+
+/* The command as it is, about movers, answered by a helper: argv[2] is how long before. */
+void rung__resp_ask_since(rung__resp_call *call);
 
 #endif

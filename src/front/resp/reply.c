@@ -53,9 +53,12 @@ bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
         code = "UNKNOWN ";
     else if (err && err->reason == RUNG_REASON_DIVERGED)
         code = "DIVERGED ";
+    else if (err && err->reason == RUNG_REASON_READ_ONLY)
+        code = "READONLY ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)
         code = "MISCONF ";
-    else if (st == RUNG_ELIMIT)
+    else if (st == RUNG_ELIMIT || (err && (err->reason == RUNG_REASON_BUILDING ||
+                                           err->reason == RUNG_REASON_OLDER_SERVERS)))
         code = "TRYAGAIN ";
     else if (st == RUNG_EREFUSED)
         code = "REFUSED ";
@@ -72,7 +75,11 @@ bool rung__resp_error_throttled(rung__resp_call *call, const char *what,
 bool rung__resp_error_submission(rung__resp_call *call, rung_status st,
                                  const rung_access_answer *why) {
     if (why->verdict == RUNG_ACCESS_TOO_MANY)
-        return rung__resp_error_throttled(call, "too many submissions for this player", why);
+        return rung__resp_error_throttled(call,
+                                          why->is_for_address
+                                              ? "too many submissions from this address"
+                                              : "too many submissions for this player",
+                                          why);
     return rung__resp_error_status(call, st, &why->err);
 }
 

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "front/resp/permission.h"
 #include "front/resp/server.h"
+#include "service/matches.h"
 #include "service/submit.h"
 
 enum {
@@ -254,8 +255,9 @@ bool rung__resp_put_score(rung__resp_call *call) {
     if (!q)
         return true;
     event->kind = RUNG_EVENT_SCORE;
-    rung_status st = rung_submit_put(&call->r->service, rung__resp_sender(call->s, true), event,
-                                     call->now_ms, score_answered, q, &why);
+    rung_status st =
+        rung_submit_put(&call->r->service, &call->s->who, rung__resp_sender(call->s, true), event,
+                        call->now_ms, score_answered, q, &why);
     if (st < 0) {
         leave_group(q);
         if (st == RUNG_ELIMIT && why.verdict == RUNG_ACCESS_OK)
@@ -264,6 +266,25 @@ bool rung__resp_put_score(rung__resp_call *call) {
         return true;
     }
     call->before.group = q;
+    call->s->tail = NULL;
+    return true;
+}
+
+bool rung__resp_put_match(rung__resp_call *call) {
+    rung_event *event = &call->r->event;
+    rung_err err = {0};
+    rung__resp_request *q = join_group(call, event->match.board);
+    if (!q)
+        return true;
+    rung_status st = rung_match_submit(&call->r->service, rung__resp_sender(call->s, true), event,
+                                       score_answered, q, &err);
+    if (st < 0) {
+        leave_group(q);
+        if (st == RUNG_ELIMIT && err.reason == RUNG_REASON_OVERLOADED)
+            return false; /* the hub has no room */
+        rung__resp_error_status(call, st, &err);
+        return true;
+    }
     call->s->tail = NULL;
     return true;
 }
@@ -295,7 +316,7 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
         made.kind = RUNG__CHANGE_KEYS;
         if (!call->command->build(call, &made) || made.kind != RUNG__CHANGE_SCORE ||
             call->style != q->style ||
-            rung_submit_put(&r->service, rung__resp_sender(s, true), event, call->now_ms,
+            rung_submit_put(&r->service, &s->who, rung__resp_sender(s, true), event, call->now_ms,
                             score_answered, q, &why) < 0)
             break;
     }
@@ -333,8 +354,16 @@ rung_status rung__resp_put_packed(rung__resp_request *q, uint32_t count, size_t 
     event->keys.count = count;
     event->keys.packed = rung_slice_of(s->r->pack, length);
     event->keys.is_admin = is_admin;
-    rung_status st = rung_commit_put(rung_hub_commit(s->r->hub), rung__resp_sender(s, is_patient),
-                                     event, told, answered, q, err);
+    rung_hub_sender from = rung__resp_sender(s, is_patient);
+    char address[RUNG_ADDRESS_TEXT_MAX];
+    rung_actor actor;
+    if (rung_event_is_audited(event)) {
+        rung_conn_peer(s->conn, address);
+        actor = rung_who_actor(&s->who, rung_slice_str(address), (rung_slice){0});
+        from.actor = &actor;
+    }
+    rung_status st =
+        rung_commit_put(rung_hub_commit(s->r->hub), from, event, told, answered, q, err);
     if (st >= 0)
         s->tail = NULL;
     return st;

@@ -31,6 +31,7 @@ uint32_t rung__resp_in_flight_slot(rung_slice key);
 /* ---- for dispatch: from a command to its place in the line. false: not now, retry later ---- */
 
 /* Put the score in r->event, which `build` made. Errors are answered. */
+bool rung__resp_put_match(rung__resp_call *call); /* the same for r->event, a match */
 bool rung__resp_put_score(rung__resp_call *call);
 /* The previous command was a score that joined a group (call->before.group), and `n` like it follow, their arguments
  * right behind its own: put those that can join, too. Returns how many; the next one has to be executed by itself. */

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "front/net/net.h"
 #include "service/access.h"
+#include "service/as_of.h"
 #include "service/asker.h"
 #include "service/hub.h"
 
@@ -35,6 +36,7 @@ typedef struct rung_resp_config {
     rung_hub *hub;
     rung_access *access;
     rung_asker *asker;          /* for windows that have left memory; NULL: they are not found */
+    rung_as_of *as_of;          /* for RUNG.ASOF; NULL: it is refused */
     uint32_t args_max;          /* arguments of one command; 0: 1,048,576 */
     uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Redis cannot do: ranks from 1 in three styles, windows, scopes, friends, percentiles, and submissions that reach
  * all windows of a board. A row is [rank, member, score]; a score is text, exact in the board's own type. */
+#include "codec/match_json.h"
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
 #include "front/resp/server.h"
 #include "model/calendar.h"
 #include "service/ask.h"
 #include "service/submit.h"
+#include "state/ratings.h"
+
+#include <string.h>
 
 enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
@@ -437,6 +441,132 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
     rung_resp_double(out, outcome->percentile);
 }
 
+/* ---- RUNG.MATCH key match ---- */
+
+enum { MATCH_TEXT_MAX = 128 << 10 }; /* bytes, as over HTTP */
+_Static_assert(MATCH_TEXT_MAX + RUNG_MATCH_PACKED_MAX <= RUNG_ZCOMMANDS_BYTES_MAX,
+               "text and players fit the room for packed commands");
+
+/* The match is the JSON object that HTTP takes. Reading changes the text, so it is copied. */
+bool rung__resp_build_match(rung__resp_call *call, rung__resp_change *change) {
+    rung_resp *r = call->r;
+    rung_slice text = call->argv[2];
+    rung_err err = {0};
+    if (text.len > MATCH_TEXT_MAX)
+        return rung__resp_error(call, "ERR a match has at most 131072 bytes");
+    memcpy(r->pack, text.ptr, text.len);
+    rung_status st =
+        rung_match_json_read(&rung_match_schema, r->pack, text.len, &r->reader,
+                             (uint8_t *)r->pack + MATCH_TEXT_MAX, &r->event.match, &err);
+    if (st < 0) {
+        rung__resp_error_status(call, st, &err);
+        return false;
+    }
+    r->event.kind = RUNG_EVENT_MATCH;
+    r->event.match.board = call->argv[1];
+    change->kind = RUNG__CHANGE_MATCH;
+    return true;
+}
+
+static void put_rank(rung_resp_writer *out, uint32_t rank) {
+    if (rank)
+        rung_resp_int(out, rank);
+    else
+        rung_resp_null(out);
+}
+
+static void put_match_row(rung__resp_call *call, const rung_board_def *def,
+                          const rung_match_row *row) {
+    rung_resp_writer *out = call->out;
+    const rung_value before = {.i = row->score_before}, after = {.i = row->score};
+    rung_resp_map(out, 10);
+    rung_resp_raw(out, NAME("6", "player"));
+    rung_resp_bulk(out, row->player);
+    rung_resp_raw(out, NAME("5", "place"));
+    rung_resp_int(out, row->place);
+    rung_resp_raw(out, NAME("8", "expected"));
+    rung_resp_double(out, row->expected);
+    rung_resp_raw(out, NAME("12", "score_before"));
+    put_score(call, def, &before, row->before.rating.games ? 1 : 0);
+    rung_resp_raw(out, NAME("5", "score"));
+    put_score(call, def, &after, 1);
+    rung_resp_raw(out, NAME("11", "rank_before"));
+    put_rank(out, row->rank_before);
+    rung_resp_raw(out, NAME("4", "rank"));
+    put_rank(out, row->rank);
+    rung_resp_raw(out, NAME("6", "rating"));
+    rung_resp_double(out, row->after.rating.rating);
+    rung_resp_raw(out, NAME("9", "deviation"));
+    rung_resp_double(out, row->after.rating.deviation);
+    rung_resp_raw(out, NAME("5", "games"));
+    rung_resp_int(out, row->after.rating.games);
+}
+
+void rung__resp_reply_match(rung__resp_call *call, rung_slice key, rung_status st,
+                            const rung_outcome *outcome, const rung_err *err) {
+    rung_resp_writer *out = call->out;
+    const rung_board_def *def = NULL;
+    uint32_t count = 0;
+    if (st < 0) {
+        rung__resp_error_status(call, st, err);
+        return;
+    }
+    const rung_match_row *rows = rung_state_match_rows(call->state, &count);
+    if (rung_state_board(call->state, key, &def) != RUNG_OK)
+        count = 0;
+    rung_resp_map(out, 3);
+    rung_resp_raw(out, NAME("9", "duplicate"));
+    rung_resp_bool(out, st == RUNG_DUPLICATE);
+    rung_resp_raw(out, NAME("3", "seq"));
+    rung_resp_int(out, (int64_t)outcome->seq);
+    rung_resp_raw(out, NAME("7", "players"));
+    rung_resp_array(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_match_row(call, def, &rows[i]);
+}
+
+/* ---- movers ---- */
+
+static void put_movers(rung__resp_call *call, const rung_board_def *def, const rung_mover *list,
+                       uint32_t count) {
+    rung_resp_array(call->out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        rung_resp_array(call->out, 4);
+        rung_resp_int(call->out, list[i].row.rank);
+        rung_resp_bulk(call->out, list[i].row.id);
+        put_score(call, def, list[i].row.values, list[i].row.value_count);
+        rung_resp_int(call->out, list[i].rank_before);
+    }
+}
+
+/* RUNG.MOVERS key since [COUNT n] [options]; a server without the ranks of then asks a helper that has them. */
+void rung__resp_answer_rung_movers(rung__resp_call *call) {
+    const rung_movers *kept = rung_hub_movers(call->r->hub);
+    rung_question q = {.kind = RUNG_ASK_MEMORY, .limit = 10};
+    rung_movement found;
+    rung_view view;
+    rung_err err = {0};
+    if (!take_question(call, 3, RUNG_MOVERS_MAX, &q))
+        return;
+    if (!kept) {
+        rung__resp_ask_since(call);
+        return;
+    }
+    call->style = SHOW_ROWS;
+    if (open_ranking(call, &q, &view) != RUNG_OK)
+        return;
+    rung_status st = rung_movers_find(kept, rung__resp_alloc(call), rung_hub_state(call->r->hub),
+                                      &q.query, q.limit, &found, &err);
+    if (st != RUNG_OK) {
+        put_failure(call, st, &q, &err);
+        return;
+    }
+    rung_resp_array(call->out, 2);
+    put_movers(call, q.k.def, found.risers, found.riser_count);
+    put_movers(call, q.k.def, found.fallers, found.faller_count);
+    rung_movement_deinit(&found, rung__resp_alloc(call));
+}
+
 /* ---- help ---- */
 
 void rung__resp_answer_rung_help(rung__resp_call *call) {
@@ -457,6 +587,14 @@ void rung__resp_answer_rung_help(rung__resp_call *call) {
         "[BRIEF]\n"
         "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer\n"
         "    is the score that stands now, and no more.\n"
+        "RUNG.MATCH key match\n"
+        "    The result of a match, for a rating board: the JSON object of docs/ratings.md.\n"
+        "RUNG.MOVERS key since [COUNT n] [options]\n"
+        "    Who rose and who fell most since so long ago (1h, 1d, 1w): two lists of n (10), each\n"
+        "    [rank, member, score, rank before].\n"
+        "RUNG.ASOF moment command [argument ...]\n"
+        "    A command that reads a key, as it was answered then. The moment is a time or a\n"
+        "    position in the log.\n"
         "RUNG.SEQ\n    The position in the log that the replies so far reflect.\n"
         "RUNG.WAITSEQ seq\n"
         "    Wait until this server has applied that position (5 seconds, then TRYAGAIN).\n"

@@ -3,6 +3,7 @@
 #ifndef RUNG_FRONT_RESP_SERVER_H
 #define RUNG_FRONT_RESP_SERVER_H
 
+#include "codec/json_reader.h"
 #include "front/resp/block.h"
 #include "front/resp/position.h"
 #include "front/resp/reply.h"
@@ -29,6 +30,7 @@ struct rung_resp {
     rung__resp_call gathering; /* whose answers gather in `out`; s NULL: nobody's */
     rung_hub_after after_answers;
     rung_event event;  /* being built; large */
+    rung_json reader;  /* of a match */
     char *pack;        /* packed commands of the event being built */
     rung_buffer items; /* of the command being built: rung_zcommand_item */
     rung__resp_request *free_requests;

@@ -83,7 +83,7 @@ struct rung__resp_session {
 
 /* Most commands wait until there is room for them. */
 static inline rung_hub_sender rung__resp_sender(const rung__resp_session *s, bool is_patient) {
-    return (rung_hub_sender){s->share, is_patient};
+    return (rung_hub_sender){.share = s->share, .is_patient = is_patient};
 }
 
 /* The transition. Asserts that it is one of those above. */

@@ -91,7 +91,8 @@ static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
     rung_access_answer why;
     for (uint32_t i = 0; i < count; i++) {
         rung_score_event e = score_of(call, flags, items[i].number, items[i].name);
-        rung_status st = rung_submit_check(&call->r->service, &e, call->now_ms, &why);
+        rung_status st =
+            rung_submit_check(&call->r->service, &call->s->who, &e, call->now_ms, &why);
         if (st < 0)
             return rung__resp_error_submission(call, st, &why);
     }

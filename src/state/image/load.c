@@ -17,8 +17,10 @@
 #include "state/image/save.h"
 #include "state/image/stream.h"
 #include "state/keyspace/set.h"
+#include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -249,23 +251,6 @@ static void release_attributes(loader *l) {
 
 /* ---- rankings ---- */
 
-/* A key that apply could have made (S3): no NaN, and a time in the supported years. */
-static bool key_is_valid(const rung__board *b, const uint64_t *key) {
-    const rung_keyspec *spec = &b->def->key;
-    rung_value values[RUNG_COLUMNS_MAX];
-    int64_t at_ms;
-    rung_keyspec_decode(spec, key, values, &at_ms);
-    if (at_ms < RUNG_TIME_MS_MIN || at_ms >= RUNG_TIME_MS_END)
-        return false;
-    for (unsigned i = 0; i < spec->column_count && b->def->update != RUNG_UPDATE_DECAY; i++) {
-        uint64_t again;
-        if (spec->columns[i].type == RUNG_SCORE_REAL &&
-            (rung_score_encode(&spec->columns[i], values[i], &again) < 0 || again != key[i]))
-            return false;
-    }
-    return true;
-}
-
 /* Entries on their way into a window's main ranking, or members of one of its scopes, whose keys are known already.
  * The columns are rings of two pieces: all pieces except the last are full, so entry `i` is at i modulo RING. */
 enum { RING = 2 * RUNG__COLUMN_MAX };
@@ -332,7 +317,7 @@ static bool next_entry(void *ctx, rung_ladder_entry *out) {
         out->key[k] = e->column[k][i];
     out->player = (uint32_t)e->column[words][i];
     bool is_known = !is_first && words == 1 && !e->column[0][i]; /* the same as before */
-    return is_known || key_is_valid(e->b, out->key);
+    return is_known || rung__key_is_valid(e->b->def, out->key);
 }
 
 static bool next_member(void *ctx, rung_ladder_entry *out) {
@@ -394,25 +379,6 @@ static void load_scopes(loader *l, rung__board *b, rung__window *w) {
 
 /* ---- windows ---- */
 
-/* Is it a window of this definition, and one that its kind may be? */
-static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_window *span,
-                            rung_slice season) {
-    const int64_t slack_ms =
-        INT64_C(400) *
-        86400000; /* allow for a year that starts late, a zone offset and a late day start */
-    rung_window calendar;
-    if (kind == 0)
-        return b->def->windows & RUNG_WINDOWS_ALL;
-    if (span->start_ms >= span->end_ms || span->start_ms < RUNG_TIME_MS_MIN - slack_ms ||
-        span->end_ms > RUNG_TIME_MS_END + slack_ms)
-        return false;
-    if (kind < RUNG_WINDOW_SEASON)
-        return b->def->windows & RUNG_WINDOWS_BIT(kind) &&
-               rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
-                   RUNG_OK;
-    return rung_board_season(b->def, season) != NULL;
-}
-
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
     const rung_keyspec *spec = &b->def->key;
     ring column[RUNG_LADDER_WORDS_MAX + 1];
@@ -440,7 +406,7 @@ static void load_window(loader *l, rung__board *b) {
         span.end_ms = load_time(l);
     }
     if (head >> 5 || kind > RUNG_WINDOW_SEASON || (dropped && !closed) || (closed && kind == 0) ||
-        !window_is_valid(b, kind, &span, season) ||
+        !rung__window_is_valid(b->def, kind, &span, season) ||
         rung__window_find(b, kind, span.ordinal, season))
         damaged(l, "a window is not valid");
     if (!is_fine(l) || !went_well(l, rung__window_list_reserve(l->s, b, 1)))
@@ -539,6 +505,50 @@ static void load_rates(loader *l, rung__board *b) {
     }
 }
 
+static double load_real(loader *l) {
+    uint64_t bits = rung__in_word(&l->in);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void load_ratings(loader *l, rung__board *b) {
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
+        rung_rating_card c = {0};
+        c.rating.rating = load_real(l);
+        c.rating.deviation = load_real(l);
+        c.rating.volatility = load_real(l);
+        c.rating.at_ms = rung__in_signed(&l->in);
+        c.rating.games = rung__in_count(&l->in, UINT32_MAX);
+        c.wins = rung__in_count(&l->in, UINT32_MAX);
+        c.draws = rung__in_count(&l->in, UINT32_MAX);
+        c.losses = rung__in_count(&l->in, UINT32_MAX);
+        int64_t streak = rung__in_signed(&l->in);
+        c.streak = (int32_t)streak;
+        if (is_fine(l) && (streak != c.streak || !rung__rated_is_valid(b, &c)))
+            damaged(l, "a rating is not valid");
+        if (!is_fine(l) || !went_well(l, rung__rated_add(l->s, b, player, &c)))
+            return;
+    }
+}
+
+static void load_forms(loader *l, rung__board *b) {
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
+        rung__form f = {.player = player};
+        f.count = rung__in_count(&l->in, UINT32_MAX);
+        f.last_ms = rung__in_signed(&l->in);
+        f.last.i = rung__in_signed(&l->in);
+        f.mean = load_real(l);
+        f.deviation = load_real(l);
+        f.period_ms = rung__in_signed(&l->in);
+        f.in_period = rung__in_count(&l->in, UINT32_MAX);
+        if (is_fine(l) && !rung__form_is_valid(b, &f))
+            damaged(l, "what rules know of a player is not valid");
+        if (!is_fine(l) || !went_well(l, rung__form_add(l->s, b, &f)))
+            return;
+    }
+}
+
 static void load_serial(loader *l, uint64_t *serial) {
     const uint64_t event_mask = (UINT64_C(1) << RUNG__SERIAL_SEQ_BITS) - 1;
     uint8_t bytes[8];
@@ -569,6 +579,10 @@ static void load_board(loader *l, rung__board *b) {
     if (is_fine(l))
         load_slots(l, b);
     load_rates(l, b);
+    if (is_fine(l) && rung_update_is_rating(b->def->update))
+        load_ratings(l, b);
+    if (is_fine(l) && rung_board_needs_form(b->def))
+        load_forms(l, b);
     uint32_t windows = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
     while (b->window_count < windows && is_fine(l))
         load_window(l, b);
@@ -603,6 +617,7 @@ static void load_set(loader *l, uint32_t number) {
 typedef struct key_head {
     bool is_key, ends, is_set;
     int64_t at_ms;
+    uint64_t id_serial; /* 0: its own */
 } key_head;
 
 static key_head load_key_head(loader *l) {
@@ -615,7 +630,12 @@ static key_head load_key_head(loader *l) {
     h.is_set = bits >> 2 & 1;
     if (h.ends)
         h.at_ms = rung__in_signed(&l->in);
-    if (bits > 7 || (h.is_set && h.is_key) || (h.ends && h.at_ms <= l->s->time_ms))
+    if (bits >> 3 & 1) {
+        h.id_serial = rung__in_number(&l->in);
+        if (l->version < 5 || h.is_set || !h.id_serial)
+            damaged(l, "a board's ids are of no board");
+    }
+    if (bits > 15 || (h.is_set && h.is_key) || (h.ends && h.at_ms <= l->s->time_ms))
         damaged(l, "a key is not valid");
     return h;
 }
@@ -657,6 +677,7 @@ static void load_boards(loader *l) {
         s->boards[i]->version = s->seq;
         s->boards[i]->is_key = head.is_key;
         load_board(l, s->boards[i]);
+        s->boards[i]->id_serial = head.id_serial ? head.id_serial : s->boards[i]->serial;
         if (is_fine(l) && head.is_key && !key_board_is_valid(s->boards[i]))
             damaged(l, "a key's board is not valid");
         load_expiry(l, i, &head);
@@ -714,7 +735,7 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     e->window_tag = b->windows[window]->tag;
     for (uint32_t k = 0; k < rung_keyspec_words(&b->def->key); k++)
         e->key[k] = rung__in_number(&l->in);
-    if (!key_is_valid(b, e->key))
+    if (!rung__key_is_valid(b->def, e->key))
         damaged(l, "a banned player's key is not valid");
     load_stashed_scopes(l, b, e);
 }
@@ -822,6 +843,65 @@ static void load_sources(loader *l) {
             load_source(l, i);
 }
 
+/* ---- shadows ---- */
+
+/* Every event in a queue is one that apply would have put there. */
+static bool queue_is_valid(rung__shadow *sh) {
+    rung_byte_reader r = rung_byte_reader_of(rung_slice_of(sh->queue, sh->queued));
+    rung_slice bytes;
+    while (rung__queue_next(&r, &bytes)) {
+        rung_event e;
+        if (rung_event_decode(bytes, &e, NULL) < 0 ||
+            (e.kind != RUNG_EVENT_SCORE && e.kind != RUNG_EVENT_ENTRY_REMOVED))
+            return false;
+        sh->queue_hash = rung__queue_hash(sh->queue_hash, (const uint8_t *)bytes.ptr, bytes.len);
+    }
+    return !r.fault;
+}
+
+static rung__board *load_board_number(loader *l) {
+    uint32_t number = rung__in_count(&l->in, RUNG__NONE - 1);
+    rung__board *b = is_fine(l) && number < l->s->board_cap ? l->s->boards[number] : NULL;
+    if (!b)
+        damaged(l, "a shadow is of no board");
+    return b;
+}
+
+static void load_shadow(loader *l) {
+    rung__board *b = load_board_number(l), *hidden = load_board_number(l);
+    uint64_t job = rung__in_number(&l->in);
+    uint8_t head = rung__in_byte(&l->in);
+    uint32_t parts = rung__in_count(&l->in, UINT32_MAX);
+    uint32_t queued = rung__in_count(&l->in, RUNG_SHADOW_QUEUE_MAX);
+    if (!is_fine(l))
+        return;
+    if (b == hidden || b->is_key || hidden->is_key || b->shadow || b->twin || hidden->shadow ||
+        hidden->twin || !job || head > 7 || (head & 3) > RUNG_SHADOW_READY ||
+        (queued && (head & 3) != RUNG_SHADOW_QUEUEING) || hidden->expiry.place) {
+        damaged(l, "a shadow is not valid");
+        return;
+    }
+    if (!went_well(l, rung__shadow_attach(l->s, b, hidden, job)))
+        return;
+    b->shadow->phase = (rung_shadow_phase)(head & 3);
+    b->shadow->was_live = head >> 2;
+    b->shadow->parts = parts;
+    b->shadow->queue = (uint8_t *)load_block(l, queued);
+    b->shadow->queued = b->shadow->queue_cap = b->shadow->queue ? queued : 0;
+    if (is_fine(l) && !queue_is_valid(b->shadow))
+        damaged(l, "a shadow's queue is not valid");
+}
+
+static void load_shadows(loader *l) {
+    uint32_t count = l->version < 5 ? 0 : rung__in_count(&l->in, RUNG_SHADOWS_MAX);
+    while (count-- && is_fine(l))
+        load_shadow(l);
+    for (uint32_t i = 0; i < l->s->board_cap && is_fine(l); i++)
+        if (l->s->boards[i] && rung__is_hidden_name(rung_names_id(l->s->board_ids, i)) !=
+                                   (l->s->boards[i]->twin != NULL))
+            damaged(l, "a hidden board is no shadow, or the reverse");
+}
+
 /* ---- all ---- */
 
 static void load_head(loader *l, const rung_state_config *config) {
@@ -856,6 +936,9 @@ static void load_head(loader *l, const rung_state_config *config) {
 /* S4. Recompute even the facts that were added up on the way, so that one rule covers all of them. */
 static void check_digest(loader *l, bool any_digest) {
     rung_state *s = l->s;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i])
+            rung__board_renew_digests(s->boards[i]);
     s->digest = rung__facts_digest(s);
     rung_digest found = rung_state_digest(s);
     uint64_t a = rung__in_word(&l->in), b = rung__in_word(&l->in);
@@ -872,6 +955,7 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     load_bans(l);
     load_ids(l);
     load_sources(l);
+    load_shadows(l);
     end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);

@@ -13,6 +13,7 @@
 #include "state/image/stream.h"
 #include "state/keyspace/set.h"
 #include "state/people.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -188,6 +189,55 @@ static void save_rate(rung__out *o, void *ctx, uint32_t player, uint32_t count) 
     rung__out_number(o, count);
 }
 
+static uint64_t real_bits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+typedef struct rated {
+    const rung__board *b;
+    uint32_t before;
+} rated;
+
+static void save_card(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    rated *r = ctx;
+    const rung_rating_card *c = &r->b->rated[slot].card;
+    save_player(o, player, &r->before);
+    rung__out_word(o, real_bits(c->rating.rating));
+    rung__out_word(o, real_bits(c->rating.deviation));
+    rung__out_word(o, real_bits(c->rating.volatility));
+    rung__out_signed(o, c->rating.at_ms);
+    rung__out_number(o, c->rating.games);
+    rung__out_number(o, c->wins);
+    rung__out_number(o, c->draws);
+    rung__out_number(o, c->losses);
+    rung__out_signed(o, c->streak);
+}
+
+static void save_ratings(rung__out *o, const rung__board *b) {
+    each_player(o, &b->rated_of, save_card, &(rated){b, RUNG__NONE});
+    rung__out_number(o, 0);
+}
+
+static void save_form(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    rated *r = ctx;
+    const rung__form *f = &r->b->forms.items[slot];
+    save_player(o, player, &r->before);
+    rung__out_number(o, f->count);
+    rung__out_signed(o, f->last_ms);
+    rung__out_signed(o, f->last.i);
+    rung__out_word(o, real_bits(f->mean));
+    rung__out_word(o, real_bits(f->deviation));
+    rung__out_signed(o, f->period_ms);
+    rung__out_number(o, f->in_period);
+}
+
+static void save_forms(rung__out *o, const rung__board *b) {
+    each_player(o, &b->forms.of, save_form, &(rated){b, RUNG__NONE});
+    rung__out_number(o, 0);
+}
+
 static void save_board(rung__out *o, const rung__board *b) {
     uint32_t before = RUNG__NONE;
     rung__out_number(o, b->serial);
@@ -201,6 +251,10 @@ static void save_board(rung__out *o, const rung__board *b) {
     rung__out_signed(o, b->rate_minute);
     each_player(o, &b->rate, save_rate, &before);
     rung__out_number(o, 0);
+    if (rung_update_is_rating(b->def->update))
+        save_ratings(o, b);
+    if (rung_board_needs_form(b->def))
+        save_forms(o, b);
     rung__out_number(o, b->window_count);
     for (uint32_t i = 0; i < b->window_count; i++)
         save_window(o, b, b->windows[i]);
@@ -218,11 +272,16 @@ static void save_set(rung__out *o, const rung__set *set) {
     rung__out_number(o, 0);
 }
 
-static void save_key_head(rung__out *o, bool is_set, bool is_key, const rung__expiry *e) {
+/* `id_serial`: by which ids know the board; 0: its own serial, or a set's. */
+static void save_key_head(rung__out *o, bool is_set, bool is_key, const rung__expiry *e,
+                          uint64_t id_serial) {
     bool ends = e->place != 0;
-    rung__out_byte(o, (uint8_t)(is_key | (unsigned)ends << 1 | (unsigned)is_set << 2));
+    rung__out_byte(o, (uint8_t)(is_key | (unsigned)ends << 1 | (unsigned)is_set << 2 |
+                                (unsigned)(id_serial != 0) << 3));
     if (ends)
         rung__out_signed(o, e->at_ms);
+    if (id_serial)
+        rung__out_number(o, id_serial);
 }
 
 /* Boards, and sets among them: they share the names. */
@@ -233,7 +292,8 @@ static void save_boards(rung__out *o, const rung_state *s) {
         const rung__set *set = i < s->set_cap ? s->sets[i] : NULL;
         if (!b && !set)
             continue;
-        save_key_head(o, set != NULL, b && b->is_key, b ? &b->expiry : &set->expiry);
+        save_key_head(o, set != NULL, b && b->is_key, b ? &b->expiry : &set->expiry,
+                      b && b->id_serial != b->serial ? b->id_serial : 0);
         if (b)
             save_board(o, b);
         else
@@ -339,6 +399,23 @@ static void save_sources(rung__out *o, const rung_state *s) {
     }
 }
 
+/* ---- shadows ---- */
+
+static void save_shadows(rung__out *o, const rung_state *s) {
+    rung__out_number(o, s->shadow_count);
+    for (uint32_t i = 0; s->shadow_count && i < s->board_cap; i++) {
+        const rung__shadow *sh = s->boards[i] ? s->boards[i]->shadow : NULL;
+        if (!sh)
+            continue;
+        rung__out_number(o, i);
+        rung__out_number(o, sh->board->number);
+        rung__out_number(o, sh->job);
+        rung__out_byte(o, (uint8_t)((unsigned)sh->phase | (unsigned)sh->was_live << 2));
+        rung__out_number(o, sh->parts);
+        rung__out_text(o, rung_slice_of(sh->queue, sh->queued));
+    }
+}
+
 /* ---- all ---- */
 
 static uint64_t count_all(const rung_state *s) {
@@ -377,6 +454,7 @@ rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
     save_bans(&o, s);
     save_ids(&o, s);
     save_sources(&o, s);
+    save_shadows(&o, s);
     rung_digest digest = rung_state_digest(s);
     rung__out_word(&o, digest.a);
     rung__out_word(&o, digest.b);

@@ -411,7 +411,7 @@ void rung_zkey_nth(const rung_zkey *k, uint32_t nth, rung_zkey_row *row) {
 /* ---- all keys ---- */
 
 uint64_t rung_zkeys_count(const rung_state *s) {
-    return rung_names_count(s->board_ids);
+    return rung_names_count(s->board_ids) - s->shadow_count;
 }
 
 bool rung_zkeys_next(const rung_state *s, int64_t now_ms, uint64_t *cursor, rung_slice *name_out,

@@ -17,6 +17,7 @@
 #include "state/lookahead.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/shadow.h"
 
 #include <string.h>
 
@@ -296,8 +297,10 @@ static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs)
     stored from = {pairs, &b->def->key, pairs->count};
     rung_status st = rung_ladder_build(w->ladder, pairs->count, next_stored, &from);
     RUNG_ASSERT(st != RUNG_EINVAL); /* sorted, and nobody twice */
-    if (st >= 0)
-        rung__digest_add(&s->digest, rung__entries_digest(b, w));
+    if (st >= 0) {
+        w->entries = rung__entries_digest(b, w);
+        rung__digest_add(&s->digest, w->entries);
+    }
     if (st >= 0 && s->on_change)
         rung__tell_board(s, b, RUNG_CHANGE_BOARD_REPLACED);
     return st;
@@ -502,7 +505,8 @@ static rung_status flush(run *r, rung_zcommand *c) {
         if (s->boards[i] && is_denied(r, rung_names_id(s->board_ids, i)))
             return fail(r, RUNG_ZKEY_DENIED);
     for (uint32_t i = 0; i < rung_names_span(s->board_ids); i++)
-        if (rung_names_is_used(s->board_ids, i)) {
+        if (rung_names_is_used(s->board_ids, i) &&
+            !rung__is_hidden_name(rung_names_id(s->board_ids, i))) { /* goes with its board */
             rung__key_delete(s, i);
             r->result.count++;
         }

@@ -107,6 +107,33 @@ TEST(a_file) {
     rung_settings_deinit(&s);
 }
 
+TEST(how_much_to_keep) {
+    static const struct {
+        const char *text;
+        rung_retention want;
+    } rows[] = {
+        {"30d,10%", {30 * INT64_C(86400000), 0, 10}},
+        {"forever", {RUNG_RETENTION_FOREVER, 0, 0}},
+        {"off", {0, 0, 0}},
+        {"90m", {5400000, 0, 0}},
+        {"50GiB", {RUNG_RETENTION_FOREVER, (uint64_t)50 << 30, 0}},
+        {"50GiB, 7d", {7 * INT64_C(86400000), (uint64_t)50 << 30, 0}},
+        {"100%", {RUNG_RETENTION_FOREVER, 0, 100}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "log.keep = %s\n", rows[i].text);
+        rung_settings s = must_load(text);
+        CHECK_EQ_I64(s.log_keep.keep_ms, rows[i].want.keep_ms);
+        CHECK_EQ_U64(s.log_keep.keep_bytes, rows[i].want.keep_bytes);
+        CHECK_EQ_U64(s.log_keep.keep_percent, rows[i].want.keep_percent);
+        rung_settings_deinit(&s);
+    }
+    rung_settings s = must_load("");
+    CHECK_EQ_U64(s.log_keep.keep_percent, 10);
+    rung_settings_deinit(&s);
+}
+
 TEST(quotes_and_hashes) {
     rung_settings s = must_load("data = \"/a #b\"\nkeys = /a#b\n");
     CHECK_EQ_STR(s.data, "/a #b");
@@ -178,6 +205,15 @@ TEST(refusals) {
     must_refuse("limits.body = 1\n", "a size");
     must_refuse("limits.idle_timeout = 5\n", "a time");
     must_refuse("rates.key = 0/s\n", "a rate");
+    must_refuse("log.keep = 30\n", "forever, off, or");
+    must_refuse("log.keep = 30d,7d\n", "forever, off, or");
+    must_refuse("log.keep = 10%,5GiB\n", "forever, off, or");
+    must_refuse("log.keep = 101%\n", "forever, off, or");
+    must_refuse("log.keep = 0%\n", "forever, off, or");
+    must_refuse("log.keep = 1s\n", "forever, off, or");
+    must_refuse("log.keep = 30d,\n", "forever, off, or");
+    must_refuse("log.keep = 30d,forever\n", "forever, off, or");
+    must_refuse("log.keep = 99999999999999999999d\n", "forever, off, or");
     must_refuse("rates.key = 5/h\n", "a rate");
     must_refuse("sync = every=0\n", "always, or every=MS");
     must_refuse("sync = never\n", "always, or every=MS");
@@ -192,9 +228,10 @@ TEST(settings_must_agree) {
     must_refuse("tls.key = a\n", "tls.cert");
     must_refuse("http = off\nresp = off\n", "both off");
     must_refuse("archive = sqlite:x\n", "needs a data folder");
-    must_refuse("data = x\narchive = postgres://me@h/db\n",
-                "archive: expected sqlite:FILE or off, not \"postgres://me@h/db\"");
-    must_refuse("data = x\narchive = sqlite:\n", "expected sqlite:FILE or off");
+    must_refuse("data = x\narchive = mysql://me:pw@h/db\n",
+                "archive: expected sqlite:FILE, postgres://... or off");
+    must_refuse("data = x\narchive = postgres://me:p@w@h/db\n", "percent-encoded");
+    must_refuse("data = x\narchive = sqlite:\n", "expected sqlite:FILE, postgres://... or off");
     must_refuse("log = redis://h\n",
                 "log: expected local or kafka://HOST:PORT,.../TOPIC, not \"redis://h\"");
     must_refuse("data = d\nlog = kafka://\n",

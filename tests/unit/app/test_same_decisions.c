@@ -288,7 +288,7 @@ static void open_door(door *d, frontkit *k, const frontkit_config *config) {
         if (d->is_library)
             CHECK_OK(rung_board_define(d->db, name, &def, NULL));
         else
-            CHECK_OK(rung_hub_define(k->hub, name, &def, NULL, NULL, NULL));
+            CHECK_OK(rung_hub_define(k->hub, (rung_hub_sender){0}, name, &def, NULL, NULL, NULL));
     }
     if (!d->is_library)
         frontkit_turn(k, 2);

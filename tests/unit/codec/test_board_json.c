@@ -78,6 +78,22 @@ TEST(every_field) {
     CHECK_EQ_U64(d.writers, RUNG_WRITERS_PLAYER);
 }
 
+TEST(keep_by_kind) {
+    rung_board_def def;
+    rung_err err = {0};
+    char buffer[2048];
+    CHECK_OK(read_text("{\"keep\":{\"hour\":48,\"season\":0}}", &def, &err, buffer));
+    CHECK_EQ_U64(rung_board_keep(&def, RUNG_WINDOW_HOUR), 48);
+    CHECK_EQ_U64(rung_board_keep(&def, RUNG_WINDOW_SEASON), 0);
+    CHECK_EQ_U64(rung_board_keep(&def, RUNG_WINDOW_DAY), 2);
+    CHECK_OK(read_text("{\"keep\":{\"day\":30,\"other\":0}}", &def, &err, buffer));
+    CHECK_EQ_U64(rung_board_keep(&def, RUNG_WINDOW_DAY), 30);
+    CHECK_EQ_U64(rung_board_keep(&def, RUNG_WINDOW_HOUR), 0);
+    CHECK_OK(read_text("{\"keep\":{}}", &def, &err, buffer));
+    CHECK_EQ_U64(def.keep, 2);
+    CHECK_EQ_U64(def.keep_kinds, 0);
+}
+
 TEST(what_is_wrong_is_named) {
     refused("{\"windows\":[\"day\",\"day\"]}", RUNG_EINVAL, "windows[1]");
     refused("{\"columns\":[{\"name\":\"a\"},{\"name\":\"b\",\"type\":\"text\"}]}", RUNG_EINVAL,
@@ -91,8 +107,14 @@ TEST(what_is_wrong_is_named) {
     refused("{\"half_life\":0.0001}", RUNG_EINVAL, "half_life");
     refused("{\"teams\":{\"by\":\"g\",\"combine\":\"top:1000\"}}", RUNG_EINVAL, "teams.combine");
     refused("{\"teams\":{\"by\":\"g\",\"combine\":\"top:\"}}", RUNG_EINVAL, "teams.combine");
-    refused("{\"update\":\"elo\"}", RUNG_EUNSUPPORTED, "update");
+    refused("{\"update\":\"elo\",\"rating\":{\"tau\":1}}", RUNG_EINVAL, "rating.tau");
+    refused("{\"update\":\"elo\",\"rating\":{\"k\":1e999}}", RUNG_ERANGE, "rating.k");
+    refused("{\"rating\":{}}", RUNG_EINVAL, "rating");
     refused("{\"review\":null}", RUNG_EUNSUPPORTED, "review");
+    refused("{\"keep\":{\"hour\":-1}}", RUNG_ERANGE, "keep.hour");
+    refused("{\"keep\":{\"day\":10001}}", RUNG_ERANGE, "keep.day");
+    refused("{\"keep\":{\"all\":1}}", RUNG_EINVAL, "keep.all");
+    refused("{\"keep\":\"two\"}", RUNG_EINVAL, "keep");
     refused("{\"id\":\"rac\"}", RUNG_EINVAL, "id");
     refused(
         "{\"windows\":[{\"name\":\"s\",\"starts\":\"2026-01-01T00:00:00Z\",\"ends\":\"2026-01-"
@@ -137,6 +159,9 @@ TEST(there_and_back) {
             def.min.d += 0.0;
             def.max.d += 0.0;
             def.max_step.d += 0.0;
+            for (uint32_t k = 0; k < def.rule_count; k++)
+                if (rung_rule_measure(def.rules[k].rule) == RUNG_MEASURE_SCORE)
+                    def.rules[k].value.d += 0.0;
         }
         rung_json_writer_reset(&w);
         rung_json_open_object(&w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every route of the API over a socket: what it answers, and how it refuses. */
 #include "support/askkit.h"
-#include "support/lagging_log.h"
+#include "support/memfs.h"
+#include "support/shared_log.h"
 
 static const ask_row fill[] = {
     {"PUT", "/v1/boards/race",
@@ -61,6 +62,8 @@ TEST(boards) {
         {"GET", "/v1/boards/race/windows?kind=day&limit=1", NULL, 200, "\"kind\":\"day\""},
         {"GET", "/v1/boards/race/windows?before=2020-01-01T00:00:00Z", NULL, 200, "\"windows\":[]"},
         {"GET", "/v1/boards/none/windows", NULL, 404, "board_not_found"},
+        {"GET", "/v1/boards/race/digest", NULL, 200, "\"closed\":false,\"total\":"},
+        {"GET", "/v1/boards/none/digest", NULL, 404, "board_not_found"},
     };
     frontkit k;
     start(&k, &(frontkit_config){0});
@@ -324,21 +327,23 @@ TEST(before_it_has_caught_up) {
     static const ask_row later[] = {{"GET", "/readyz", NULL, 200, "\"end_seq\":1000,"}};
     frontkit k;
     rung_memfs fs;
+    shared_topic *topic = calloc(1, sizeof *topic);
+    CHECK(topic);
     rung_memfs_init(&fs);
-    lagging_log_end_seq = 1000;
-    frontkit_start(&k, &(frontkit_config){.log = lagging_log_open(&fs, "topic"),
-                                          .path = "data",
-                                          .fs = &fs.port,
-                                          .ready_lag_max = 5});
+    topic->claimed_end = 1000;
+    frontkit_start(
+        &k, &(frontkit_config){
+                .log = shared_log_open(topic), .path = "data", .fs = &fs.port, .ready_lag_max = 5});
     ask_all(&k, NULL, behind, COUNT_OF(behind));
-    lagging_log_end_seq = rung_state_seq(rung_hub_state(k.hub)) + 5;
+    topic->claimed_end = rung_state_seq(rung_hub_state(k.hub)) + 5;
     frontkit_tick(&k, 100);
     ask_all(&k, NULL, close, COUNT_OF(close));
-    lagging_log_end_seq = 1000; /* once ready, it stays so */
+    topic->claimed_end = 1000; /* once ready, it stays so */
     frontkit_tick(&k, 100);
     ask_all(&k, NULL, later, 1);
     frontkit_stop(&k);
     rung_memfs_deinit(&fs);
+    shared_topic_free(topic);
 }
 
 /* ---- waiting for a sequence ---- */
@@ -396,9 +401,9 @@ TEST(too_many_that_wait_are_503) {
 TEST(a_score_behind_the_deletion_of_its_board_is_refused) {
     frontkit k;
     start(&k, &(frontkit_config){0});
-    int first = ask_begin(&k, "DELETE", "/v1/boards/race", NULL, NULL);
-    int second =
-        ask_begin(&k, "POST", "/v1/boards/race/scores", NULL, "{\"player\":\"ada\",\"score\":40}");
+    int first = ask_begin(&k, "DELETE", "/v1/boards/race", "Connection: close\r\n", NULL);
+    int second = ask_begin(&k, "POST", "/v1/boards/race/scores", "Connection: close\r\n",
+                           "{\"player\":\"ada\",\"score\":40}");
     ask_await(&k, first, NULL);
     CHECK_EQ_I64(ask_status(), 200);
     ask_await(&k, second, NULL);

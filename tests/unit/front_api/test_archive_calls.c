@@ -119,7 +119,7 @@ static rung_status history(rung_archive *a, rung_slice board, rung_slice player,
     *count_out = ((const fake *)a)->points_found;
     for (uint32_t i = 0; i < *count_out; i++)
         out[i] = (rung_archive_point){.time_ms = NOW - DAY,
-                                      .is_daily = i % 2,
+                                      .is_sample = i % 2,
                                       .kind = RUNG_WINDOW_DAY,
                                       .window_id = RUNG_SLICE("2026-10-01"),
                                       .place = 1,

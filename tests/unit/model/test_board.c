@@ -140,12 +140,27 @@ static void decaying(rung_board_def *d) {
     d->half_life_ms = 86400000;
 }
 
+static void rated(rung_board_def *d, unsigned system) {
+    d->update = (rung_update)(RUNG_UPDATE_ELO + system);
+    rung_rating_params_init(&d->rating, (rung_rating_system)system);
+}
+
 TEST(update) {
     ACCEPTED(d.update = RUNG_UPDATE_COUNT);
     ACCEPTED(decaying(&d));
     ACCEPTED(decaying(&d), d.half_life_ms = RUNG_HALF_LIFE_MIN_MS);
     ACCEPTED(decaying(&d), d.half_life_ms = RUNG_HALF_LIFE_MAX_MS);
-    REFUSED("update: ", d.update = (rung_update)5);
+    REFUSED("update: ", d.update = (rung_update)8);
+    REFUSED("rating: ", d.update = RUNG_UPDATE_GLICKO2); /* the parameters are of Elo */
+    for (unsigned i = 0; i < 3; i++) {
+        ACCEPTED(rated(&d, i));
+        REFUSED("update: ratings", rated(&d, i), d.key.columns[0].type = RUNG_SCORE_REAL);
+        REFUSED("update: ratings", rated(&d, i), d.key.columns[0].order = RUNG_ORDER_ASC);
+        REFUSED("update: ratings", rated(&d, i), two_columns(&d));
+        REFUSED("limits: ", rated(&d, i), d.limits = RUNG_LIMIT_RATE, d.per_player_per_minute = 1);
+        REFUSED("half_life: ", rated(&d, i), d.half_life_ms = 86400000);
+        REFUSED("rating.initial: ", rated(&d, i), d.rating.rating = 2e6);
+    }
     REFUSED("update: count", d.update = RUNG_UPDATE_COUNT,
             d.key.columns[0].type = RUNG_SCORE_DECIMAL);
     REFUSED("update: count", d.update = RUNG_UPDATE_COUNT, two_columns(&d));
@@ -210,6 +225,12 @@ TEST(clock_and_keep) {
     REFUSED("grace: ", d.grace_ms = -1);
     REFUSED("grace: ", d.grace_ms = RUNG_GRACE_MAX_MS + 1);
     REFUSED("keep: ", d.keep = RUNG_KEEP_MAX + 1);
+    ACCEPTED(d.keep_kinds = RUNG_KEEP_KINDS_MASK, d.keep_of[RUNG_WINDOW_SEASON] = RUNG_KEEP_MAX);
+    REFUSED("keep: ", d.keep_kinds = 1);
+    REFUSED("keep: ", d.keep_kinds = 0x80);
+    REFUSED("keep: ", d.keep_of[RUNG_WINDOW_DAY] = 1); /* it would be lost */
+    REFUSED("keep: ", d.keep_kinds = RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY),
+            d.keep_of[RUNG_WINDOW_DAY] = RUNG_KEEP_MAX + 1);
 }
 
 static void teams(rung_board_def *d, rung_combine combine, uint32_t top) {
@@ -224,7 +245,8 @@ TEST(scopes_teams_and_writers) {
              d.scopes[1] = RUNG_SLICE("Country"));
     REFUSED("scopes: ", d.scope_count = RUNG_SCOPES_MAX + 1);
     REFUSED("scopes[0]: ", d.scope_count = 1);
-    REFUSED("scopes[1]: same as scopes[0]", d.scope_count = 2, d.scopes[0] = d.scopes[1] = RUNG_SLICE("x"));
+    REFUSED("scopes[1]: same as scopes[0]", d.scope_count = 2,
+            d.scopes[0] = d.scopes[1] = RUNG_SLICE("x"));
     ACCEPTED(teams(&d, RUNG_COMBINE_MEAN, 0));
     ACCEPTED(teams(&d, RUNG_COMBINE_TOP, RUNG_TEAM_TOP_MAX));
     ACCEPTED(d.team_by = RUNG_SLICE("\n")); /* without has_teams: not looked at */
@@ -375,6 +397,9 @@ TEST(the_largest_definition_fits) {
     def.day_starts_min = RUNG_DAY_STARTS_MAX;
     def.grace_ms = RUNG_GRACE_MAX_MS;
     def.keep = RUNG_KEEP_MAX;
+    def.keep_kinds = RUNG_KEEP_KINDS_MASK;
+    for (int i = RUNG_WINDOW_HOUR; i <= RUNG_WINDOW_SEASON; i++)
+        def.keep_of[i] = RUNG_KEEP_MAX;
     def.scope_count = RUNG_SCOPES_MAX;
     for (int i = 0; i < RUNG_SCOPES_MAX; i++)
         def.scopes[i] = rung_slice_of(names[i], RUNG_ATTRIBUTE_NAME_MAX);
@@ -392,7 +417,9 @@ TEST(an_unknown_version_is_told_apart_from_damage) {
     rung_board_def def = rung_board_def_default();
     size_t length = encode(&def);
     rung_err err = {0};
-    bytes[0] = 2;
+    bytes[0] = 2; /* of rating boards */
+    CHECK_STATUS(rung_board_def_decode(rung_slice_of(bytes, length), &def, &err), RUNG_ECORRUPT);
+    bytes[0] = 3;
     CHECK_STATUS(rung_board_def_decode(rung_slice_of(bytes, length), &def, &err), RUNG_EVERSION);
     CHECK_STATUS(rung_board_def_decode((rung_slice){NULL, 0}, &def, &err), RUNG_ECORRUPT);
 }

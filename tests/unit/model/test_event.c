@@ -3,6 +3,7 @@
  * version 1 in tests/golden/events-v1.txt, which must mean the same for ever. */
 #include "model/event.h"
 
+#include "base/bytes.h"
 #include "support/check.h"
 #include "support/event_gen.h"
 
@@ -243,6 +244,21 @@ static rung_event score_source_sample(void) {
     return e;
 }
 
+static rung_event score_attested_sample(void) {
+    rung_event e = score_sample();
+    e.score.attested = (rung_attested){.has_duration = true,
+                                       .duration_ms = 93500,
+                                       .seed = RUNG_SLICE("8f14e45f"),
+                                       .replay = RUNG_SLICE("sha256:2c26b46b")};
+    return e;
+}
+
+static rung_event score_evidence_sample(void) {
+    rung_event e = score_source_sample();
+    e.score.attested.seed = RUNG_SLICE("7");
+    return e;
+}
+
 /* One command of every kind, and of every kind of range. */
 static rung_event keys_sample(void) {
     static const rung_zcommand_item ITEMS[] = {{{"ada", 3}, 12.5}, {{"bob", 3}, -HUGE_VAL}};
@@ -335,6 +351,116 @@ static rung_event access_sample(void) {
     return e;
 }
 
+static void sign(rung_event *e) {
+    e->has_actor = true;
+    e->actor = (rung_actor){.key = RUNG_SLICE("k3Yid"),
+                            .player = RUNG_SLICE("ada"),
+                            .address = RUNG_SLICE("192.0.2.7:4711"),
+                            .reason = RUNG_SLICE("it's \xc3\xa4 test")};
+}
+
+static rung_event deleted_by_sample(void) {
+    rung_event e = deleted_sample();
+    sign(&e);
+    return e;
+}
+
+static rung_event defined_by_sample(void) {
+    rung_event e = defined_sample();
+    e.has_actor = true;
+    e.actor = (rung_actor){.address = RUNG_SLICE("library")};
+    return e;
+}
+
+static rung_event keys_by_sample(void) {
+    rung_event e = keys_sample();
+    sign(&e);
+    return e;
+}
+
+static rung_event key_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_KEY_CHANGED);
+    sign(&e);
+    e.key.id = RUNG_SLICE("newKey");
+    e.key.role = RUNG_SLICE("server");
+    e.key.boards = RUNG_SLICE("race-*,weekly");
+    e.key.expires_ms = 1763215260000;
+    return e;
+}
+
+static rung_event key_revoked_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_KEY_CHANGED);
+    e.has_actor = true;
+    e.actor = (rung_actor){.address = RUNG_SLICE("file")};
+    e.key.id = RUNG_SLICE("oldKey");
+    e.key.role = RUNG_SLICE("admin");
+    e.key.is_revoked = true;
+    return e;
+}
+
+static rung_event filled_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BOARD_FILLED);
+    e.filled.board = RUNG_SLICE("marathon");
+    e.filled.job = 4711;
+    e.filled.part = 2;
+    e.filled.packed = RUNG_SLICE("\4\3ada\7");
+    return e;
+}
+
+static rung_event swapped_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BOARD_SWAPPED);
+    e.swapped.board = RUNG_SLICE("marathon");
+    e.swapped.job = 4711;
+    e.swapped.is_undo = true;
+    return e;
+}
+
+static rung_event dropped_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SHADOW_DROPPED);
+    e.dropped.board = RUNG_SLICE("marathon");
+    e.dropped.job = 4711;
+    return e;
+}
+
+/* Two sides, the second of two players with a weight and a part played. */
+static rung_slice match_players(void) {
+    static uint8_t raw[256];
+    rung_byte_writer w = rung_byte_writer_of(raw, sizeof raw);
+    rung_match_entry entries[] = {
+        {.player = RUNG_SLICE("ada"), .is_first = true, .place = 1, .weight = 1, .played = 1},
+        {.player = RUNG_SLICE("bob"), .is_first = true, .place = 2, .weight = 2.5, .played = 1},
+        {.player = RUNG_SLICE("eve"), .weight = 1, .played = 0.25}};
+    for (int i = 0; i < 3; i++)
+        CHECK(rung_match_put(&w, &entries[i]));
+    return rung_slice_of(raw, rung_byte_writer_length(&w));
+}
+
+static rung_event match_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_MATCH);
+    e.match = (rung_match_event){
+        .board = RUNG_SLICE("chess"), .player_count = 3, .packed = match_players()};
+    return e;
+}
+
+static rung_event match_full_sample(void) {
+    rung_event e = match_sample();
+    e.match.has_at = true;
+    e.match.at_ms = e.ts_ms - 5000;
+    e.match.id = RUNG_SLICE("final-1");
+    e.match.source = RUNG_SLICE("rung-games/games/3");
+    e.match.offset = 4711;
+    return e;
+}
+
+static rung_event defined_rating_sample(void) {
+    rung_event e = defined_sample();
+    e.defined.def.update = RUNG_UPDATE_ELO;
+    rung_rating_params_init(&e.defined.def.rating, RUNG_RATING_ELO);
+    e.defined.def.rating.elo.rule_count = 1;
+    e.defined.def.rating.elo.rules[0] = (rung_elo_rule){30, -1e6, 2400, 40};
+    return e;
+}
+
 static const struct {
     const char *name;
     rung_event (*make)(void);
@@ -342,6 +468,9 @@ static const struct {
     {"board-defined", defined_sample},
     {"board-defined-full", defined_full_sample},
     {"board-defined-decay", defined_decay_sample},
+    {"board-defined-rating", defined_rating_sample},
+    {"match", match_sample},
+    {"match-full", match_full_sample},
     {"board-deleted", deleted_sample},
     {"score", score_sample},
     {"score-full", score_full_sample},
@@ -367,6 +496,16 @@ static const struct {
     {"rules-set", rules_sample},
     {"access-set", access_sample},
     {"score-source", score_source_sample},
+    {"score-attested", score_attested_sample},
+    {"score-evidence", score_evidence_sample},
+    {"board-deleted-by", deleted_by_sample},
+    {"board-defined-by", defined_by_sample},
+    {"keys-by", keys_by_sample},
+    {"key-changed", key_sample},
+    {"key-revoked", key_revoked_sample},
+    {"board-filled", filled_sample},
+    {"board-swapped", swapped_sample},
+    {"shadow-dropped", dropped_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -450,7 +589,55 @@ TEST(samples_are_valid_and_of_every_kind) {
         check_accepted(__LINE__, &e);
         kinds |= 1u << e.kind;
     }
-    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2);
+    CHECK_EQ_U64(kinds, ((1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2) | 31u << RUNG_EVENT_KEY_CHANGED);
+}
+
+TEST(who_did_it) {
+    rung_event back, one = deleted_by_sample();
+    size_t length = encode(&one);
+    CHECK_EQ_U64(bytes[1], 20);
+    CHECK_OK(rung_event_decode(rung_slice_of(bytes, length), &back, NULL));
+    CHECK(back.has_actor && back.kind == RUNG_EVENT_BOARD_DELETED);
+    CHECK(rung_slice_eq(back.actor.key, one.actor.key) &&
+          rung_slice_eq(back.actor.player, one.actor.player) &&
+          rung_slice_eq(back.actor.address, one.actor.address) &&
+          rung_slice_eq(back.actor.reason, one.actor.reason));
+    CHECK(rung_slice_eq(back.deleted.board, one.deleted.board));
+    one = deleted_sample(); /* without one, as ever */
+    length = encode(&one);
+    CHECK_EQ_U64(bytes[1], RUNG_EVENT_BOARD_DELETED);
+    CHECK_OK(rung_event_decode(rung_slice_of(bytes, length), &back, NULL));
+    CHECK(!back.has_actor);
+    ACCEPTED(deleted_by_sample, e.actor.key = text_of(RUNG_ACTOR_TEXT_MAX, "a"));
+    REFUSED("actor.key: ", deleted_by_sample, e.actor.key = text_of(RUNG_ACTOR_TEXT_MAX + 1, "a"));
+    REFUSED("actor.key: ", deleted_by_sample, e.actor.key = RUNG_SLICE("a\n"));
+    REFUSED("actor.player: ", deleted_by_sample, e.actor.player = text_of(RUNG_NAME_MAX + 1, "a"));
+    ACCEPTED(deleted_by_sample, e.actor.address = text_of(RUNG_ACTOR_ADDRESS_MAX, "a"));
+    REFUSED("actor.address: ", deleted_by_sample,
+            e.actor.address = text_of(RUNG_ACTOR_ADDRESS_MAX + 1, "a"));
+    ACCEPTED(deleted_by_sample, e.actor.reason = text_of(RUNG_REASON_MAX, "\n"));
+    REFUSED("reason: ", deleted_by_sample, e.actor.reason = text_of(RUNG_REASON_MAX + 1, "a"));
+    ACCEPTED(deleted_by_sample, e.actor = (rung_actor){0});
+    /* Not of scores, which are too many. */
+    one = score_sample();
+    one.has_actor = true;
+    one.actor = (rung_actor){0};
+    CHECK_STATUS(rung_event_check(&one, NULL), RUNG_EINVAL);
+    /* An actor within an actor, or of a score: written by nobody yet. */
+    static const uint8_t twice[] = {1, 20, 0, 0, 0, 0, 0, 20, 0, 0, 0, 0, 2, 1, 'b'};
+    CHECK(rung_event_decode(rung_slice_of(twice, sizeof twice), &back, NULL) < 0);
+    static const uint8_t score[] = {1, 20, 0, 0, 0, 0, 0, 3, 0, 1, 'b', 1, 'p'};
+    CHECK_STATUS(rung_event_decode(rung_slice_of(score, sizeof score), &back, NULL), RUNG_EVERSION);
+}
+
+TEST(keys_of_the_server) {
+    REFUSED("actor: ", key_sample, e.has_actor = false);
+    REFUSED("key: ", key_sample, e.key.id = (rung_slice){0});
+    REFUSED("role: ", key_sample, e.key.role = (rung_slice){0});
+    REFUSED("boards: ", key_sample, e.key.boards = text_of(RUNG_KEY_BOARDS_MAX + 1, "a"));
+    ACCEPTED(key_sample, e.key.boards = (rung_slice){0});
+    REFUSED("expires: ", key_sample, e.key.expires_ms = -1);
+    ACCEPTED(key_sample, e.key.expires_ms = 0);
 }
 
 TEST(memory_for_ids) {
@@ -474,6 +661,14 @@ TEST(level_of_rules) {
     raw[length - 1] = RUNG_RULES_LEVEL + 1; /* by a newer program */
     CHECK_STATUS(rung_event_decode(rung_slice_of(raw, length), &newer, &err), RUNG_EVERSION);
     CHECK(strncmp(err.message, "level: ", 7) == 0);
+}
+
+TEST(jobs_of_shadows) {
+    REFUSED("job: ", filled_sample, e.filled.job = 0);
+    REFUSED("job: ", swapped_sample, e.swapped.job = 0);
+    REFUSED("job: ", dropped_sample, e.dropped.job = 0);
+    REFUSED("board: ", filled_sample, e.filled.board.len = 0);
+    ACCEPTED(filled_sample, e.filled.packed.len = 0);
 }
 
 TEST(kind_and_time_of_every_event) {
@@ -646,6 +841,22 @@ TEST(sources) {
     REFUSED("offset: ", score_source_sample, e.score.offset = (uint64_t)RUNG_SOURCE_OFFSET_MAX + 1);
 }
 
+TEST(attested) {
+    ACCEPTED(score_attested_sample, e.score.attested.duration_ms = 0);
+    ACCEPTED(score_attested_sample, e.score.attested.duration_ms = RUNG_ATTESTED_DURATION_MAX);
+    ACCEPTED(score_attested_sample, e.score.attested.seed = text_of(RUNG_ATTESTED_SEED_MAX, "a"));
+    ACCEPTED(score_attested_sample,
+             e.score.attested.replay = text_of(RUNG_ATTESTED_REPLAY_MAX, "a"));
+    REFUSED("attested.duration_ms: ", score_attested_sample, e.score.attested.duration_ms = -1);
+    REFUSED("attested.duration_ms: ", score_attested_sample,
+            e.score.attested.duration_ms = RUNG_ATTESTED_DURATION_MAX + 1);
+    REFUSED("attested.seed: ", score_attested_sample,
+            e.score.attested.seed = text_of(RUNG_ATTESTED_SEED_MAX + 1, "a"));
+    REFUSED("attested.seed: ", score_attested_sample, e.score.attested.seed = text_of(3, "\n"));
+    REFUSED("attested.replay: ", score_attested_sample,
+            e.score.attested.replay = text_of(RUNG_ATTESTED_REPLAY_MAX + 1, "a"));
+}
+
 static void check_command(int line, const rung_zcommand *c, const char *start) {
     char out[256];
     size_t length;
@@ -693,8 +904,8 @@ TEST(what_a_command_may_say) {
 }
 
 TEST(kinds_have_names) {
-    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_ACCESS_SET; kind++)
-        CHECK(strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_MATCH; kind++)
+        CHECK(kind == 19 || strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
     CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
     CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
 }
@@ -827,13 +1038,13 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     bytes[0] = 2;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     bytes[0] = 1;
-    bytes[1] = RUNG_EVENT_ACCESS_SET + 2; /* between them: a score of a source */
+    bytes[1] = 99;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     e = defined_sample();
     length = encode(&e);
     size_t def_at = 2 + 6 + 1 + e.defined.board.len;
     CHECK_EQ_U64(bytes[def_at], 1);
-    bytes[def_at] = 2;
+    bytes[def_at] = 3;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
 }
 

@@ -16,7 +16,8 @@ TEST(words_find_their_values) {
     check_words(rung_rank_words, RUNG_RANK_DENSE + 1);
     check_words(rung_window_words, RUNG_WINDOW_SEASON + 1);
     check_words(rung_plain_window_words, RUNG_WINDOW_YEAR + 1);
-    check_words(rung_update_words, RUNG_UPDATE_DECAY + 1);
+    check_words(rung_update_words, RUNG_UPDATE_OPENSKILL + 1);
+    check_words(rung_wenglin_model_words, RUNG_WENGLIN_BRADLEY_TERRY_PART + 1);
     check_words(rung_tie_words, RUNG_TIE_PLAYER_LAST + 1);
     check_words(rung_score_type_words, RUNG_SCORE_REAL + 1);
     check_words(rung_score_order_words, RUNG_ORDER_ASC + 1);

@@ -566,10 +566,41 @@ TEST(who_pays_from_which_bucket) {
     CHECK_EQ_I64(takes(a, &who, 1, &limit), 5);
     CHECK_EQ_I64(takes(a, &who, 2, &limit), 5);
     for (int i = 0; i < 3; i++)
-        CHECK_EQ_I64(rung_access_admit(a, RUNG_SLICE("ada"), NOW, &why), RUNG_ACCESS_OK);
-    CHECK_EQ_I64(rung_access_admit(a, RUNG_SLICE("ada"), NOW, &why), RUNG_ACCESS_TOO_MANY);
+        CHECK_EQ_I64(rung_access_admit(a, NULL, RUNG_SLICE("ada"), NOW, &why), RUNG_ACCESS_OK);
+    CHECK_EQ_I64(rung_access_admit(a, NULL, RUNG_SLICE("ada"), NOW, &why), RUNG_ACCESS_TOO_MANY);
     CHECK_EQ_U64(why.rate.retry_s, 1);
     CHECK(rung_access_share(a, &who) >= 1);
+    rung_access_destroy(a);
+    remove_folder();
+}
+
+/* The limits of an address count all that comes from there, whoever sends it, but for keys with a rate of their own. */
+TEST(addresses_pay) {
+    make_folder();
+    make_keys();
+    rung_access *a;
+    rung_access_config config = {.alloc = rung_alloc_heap(),
+                                 .path = path,
+                                 .per_address = {4, 1000},
+                                 .per_address_submissions = {2, 1000}};
+    CHECK_OK(rung_access_create(&config, &a, NULL));
+    rung_who who, nobody = {0};
+    uint32_t limit;
+    rung_access_answer why;
+    CHECK_EQ_I64(know(a, rung_slice_str(texts[KEY_READ]), PEER, NOW, &who, NULL), 0);
+    CHECK_EQ_I64(takes(a, &who, 1, &limit), 4);
+    CHECK_EQ_U64(limit, 4);
+    CHECK_EQ_I64(takes(a, &nobody, 1, &limit), 0);
+    CHECK_EQ_I64(takes(a, &who, 2, &limit), 4);
+    CHECK_EQ_I64(know(a, rung_slice_str(texts[KEY_SERVER]), PEER, NOW, &who, NULL), 0);
+    CHECK_EQ_I64(takes(a, &who, 1, &limit), 2); /* its own rate */
+    nobody.peer = 1;
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ_I64(rung_access_admit(a, &nobody, RUNG_SLICE("ada"), NOW, &why), RUNG_ACCESS_OK);
+    CHECK_EQ_I64(rung_access_admit(a, &nobody, RUNG_SLICE("bob"), NOW, &why), RUNG_ACCESS_TOO_MANY);
+    CHECK_EQ_U64(why.rate.retry_s, 1);
+    nobody.peer = 2;
+    CHECK_EQ_I64(rung_access_admit(a, &nobody, RUNG_SLICE("bob"), NOW, &why), RUNG_ACCESS_OK);
     rung_access_destroy(a);
     remove_folder();
 }

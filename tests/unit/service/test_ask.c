@@ -194,7 +194,7 @@ static void begin(fixture *f, uint32_t readers) {
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
     def.scopes[def.scope_count++] = RUNG_SLICE("country");
-    CHECK_OK(rung_hub_define(f->service.hub, RACE, &def, NULL, NULL, NULL));
+    CHECK_OK(rung_hub_define(f->service.hub, (rung_hub_sender){0}, RACE, &def, NULL, NULL, NULL));
     CHECK_OK(rung_board_def_encode(&def, f->definition, sizeof f->definition, &f->definition_len));
     rung_hub_flush(f->service.hub);
     score(f, "p3", 30);

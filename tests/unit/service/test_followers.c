@@ -34,8 +34,8 @@ static void end(void *ctx) {
 }
 
 static void applied(void *ctx, uint64_t first, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses) {
-    (void)first, (void)count, (void)events, (void)statuses;
+                    const rung_status *statuses, const rung_outcome *outcomes) {
+    (void)first, (void)count, (void)events, (void)statuses, (void)outcomes;
     say(ctx, 'a');
 }
 
@@ -79,7 +79,7 @@ TEST(each_in_order_and_ended_in_reverse) {
     rung_followers_add(&f, &x.port);
     rung_followers_add(&f, &y.port);
     CHECK_OK(begin_all(&f, NULL));
-    f.port.applied(f.port.ctx, 1, 0, NULL, NULL);
+    f.port.applied(f.port.ctx, 1, 0, NULL, NULL, NULL);
     f.port.catch_up(f.port.ctx); /* nobody has it */
     f.port.end(f.port.ctx);
     CHECK_EQ_STR(said, "xbybxayayexe");

@@ -188,7 +188,7 @@ static void define_race(fixture *f) {
     rung_board_def def = rung_board_def_default();
     def.update = RUNG_UPDATE_SUM;
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
-    CHECK_OK(rung_hub_define(f->hub, RACE, &def, on_answer, &a, &err));
+    CHECK_OK(rung_hub_define(f->hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a, &err));
     settle(f);
     CHECK_EQ_U64(a.calls, 1);
     CHECK_OK(a.st);
@@ -460,7 +460,8 @@ TEST(refusals_name_the_field_and_change_nothing) {
     CHECK_STATUS(put_score(&f, "", 1, &a), RUNG_EINVAL);
     rung_board_def def = rung_board_def_default();
     def.zone_name = RUNG_SLICE("Mars/Olympus");
-    CHECK_STATUS(rung_hub_define(f.hub, RACE, &def, on_answer, &a, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_hub_define(f.hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a, &err),
+                 RUNG_EABSENT);
     CHECK(is_idle(f.hub));
     rung_event e = score_event(RUNG_SLICE("ann"), 1);
     e.score.board = RUNG_SLICE("absent");
@@ -480,7 +481,7 @@ TEST(a_zone_is_looked_up) {
     open_in_memory(&f);
     rung_board_def def = rung_board_def_default();
     def.zone_name = RUNG_SLICE("Europe/Helsinki");
-    rung_status st = rung_hub_define(f.hub, RACE, &def, on_answer, &a, &err);
+    rung_status st = rung_hub_define(f.hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a, &err);
     if (st == RUNG_EABSENT)
         test_skip("no time zone files here");
     CHECK_OK(st);
@@ -967,13 +968,14 @@ TEST(a_sequence_beyond_reach_is_known) {
 static rung_status put_from(fixture *f, uint32_t share, bool is_patient, answer *a) {
     rung_event e = score_event(RUNG_SLICE("ann"), 1);
     *a = (answer){.hub = f->hub};
-    return rung_commit_put(rung_hub_commit(f->hub), (rung_hub_sender){share, is_patient}, &e, NULL,
+    return rung_commit_put(rung_hub_commit(f->hub),
+                           (rung_hub_sender){.share = share, .is_patient = is_patient}, &e, NULL,
                            on_answer, a, NULL);
 }
 
 /* As many as it may, in one go. */
 static uint32_t fill_share(fixture *f, uint32_t share, bool is_patient, answer *a) {
-    rung_hub_sender from = {share, is_patient};
+    rung_hub_sender from = {.share = share, .is_patient = is_patient};
     uint32_t n = 0;
     while (rung_commit_room(rung_hub_commit(f->hub), from)) {
         CHECK_OK(put_from(f, share, is_patient, &a[n]));
@@ -1018,11 +1020,13 @@ TEST(questions_are_shared_as_changes_are) {
     f.config.waiting_max = 100;
     open_hub(&f);
     define_race(&f);
-    while (rung_commit_place(rung_hub_commit(f.hub), (rung_hub_sender){7, true}, ask_for_ann, &q,
+    while (rung_commit_place(rung_hub_commit(f.hub),
+                             (rung_hub_sender){.share = 7, .is_patient = true}, ask_for_ann, &q,
                              NULL) == RUNG_OK)
         n++;
     CHECK_EQ_U64(n, 20);
-    CHECK_OK(rung_commit_place(rung_hub_commit(f.hub), (rung_hub_sender){8, true}, ask_for_ann, &q,
+    CHECK_OK(rung_commit_place(rung_hub_commit(f.hub),
+                               (rung_hub_sender){.share = 8, .is_patient = true}, ask_for_ann, &q,
                                NULL));
     settle(&f);
     CHECK_EQ_U64(q.calls, 21);
@@ -1048,7 +1052,7 @@ TEST(bytes_are_shared_as_places_are) {
                                 .follow = true,
                                 .count = NAMES,
                                 .packed = rung_slice_of(packed, sizeof packed - 1)}};
-    rung_hub_sender from = {9, true};
+    rung_hub_sender from = {.share = 9, .is_patient = true};
     while (n < 64 && rung_commit_put(rung_hub_commit(f.hub), from, &e, NULL, on_answer, &a[n],
                                      NULL) == RUNG_OK)
         n++;
@@ -1111,7 +1115,8 @@ TEST(memory_has_a_limit_that_only_growth_meets) {
     CHECK_STATUS(put_kind(&f, &profile), RUNG_EFULL);
     answer late;
     rung_board_def def = rung_board_def_default();
-    CHECK_STATUS(rung_hub_define(f.hub, RUNG_SLICE("new"), &def, on_answer, &late, NULL),
+    CHECK_STATUS(rung_hub_define(f.hub, (rung_hub_sender){0}, RUNG_SLICE("new"), &def, on_answer,
+                                 &late, NULL),
                  RUNG_EFULL);
     CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), seq);
     CHECK_EQ_I64(points_of(&f, "player7"), 7);
@@ -1576,10 +1581,11 @@ static void on_before(void *ctx, const rung_state *state, int64_t ts_ms) {
 }
 
 static void on_applied(void *ctx, uint64_t first_seq, uint32_t count,
-                       const rung_event *const *events, const rung_status *statuses) {
+                       const rung_event *const *events, const rung_status *statuses,
+                       const rung_outcome *outcomes) {
     follower *w = ctx;
     CHECK_EQ_U64(first_seq, w->next_seq);
-    CHECK(count > 0 && events[count - 1]->kind > 0 && statuses[0] != RUNG_ENOMEM);
+    CHECK(count > 0 && events[count - 1]->kind > 0 && statuses[0] != RUNG_ENOMEM && outcomes);
     w->next_seq += count;
 }
 

@@ -103,30 +103,33 @@ static void open_server(server *s) {
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
 }
 
+static void add_server(cluster *c) {
+    server *s = &c->servers[c->count++];
+    *s = (server){.all = c};
+    rung_memfs_init(&s->fs);
+    s->config = (rung_hub_config){.alloc = rung_alloc_heap(),
+                                  .clock = {now, s},
+                                  .fs = &s->fs.port,
+                                  .path = "data",
+                                  .children = &at_once,
+                                  .snapshot_every = UINT64_MAX,
+                                  .version = "9.9",
+                                  .address = "here:1",
+                                  .checkpoint_every = EVERY,
+                                  .heartbeat_ms = BEAT_MS,
+                                  .fatal = on_fatal,
+                                  .say = on_say,
+                                  .ctx = s};
+    open_server(s);
+}
+
 static void begin(cluster *c, uint32_t count) {
     memset(c, 0, sizeof *c);
     c->topic = calloc(1, sizeof *c->topic);
     CHECK(c->topic);
     c->now_ms = NOON;
-    for (c->count = 0; c->count < count; c->count++) {
-        server *s = &c->servers[c->count];
-        *s = (server){.all = c};
-        rung_memfs_init(&s->fs);
-        s->config = (rung_hub_config){.alloc = rung_alloc_heap(),
-                                      .clock = {now, s},
-                                      .fs = &s->fs.port,
-                                      .path = "data",
-                                      .children = &at_once,
-                                      .snapshot_every = UINT64_MAX,
-                                      .version = "9.9",
-                                      .address = "here:1",
-                                      .checkpoint_every = EVERY,
-                                      .heartbeat_ms = BEAT_MS,
-                                      .fatal = on_fatal,
-                                      .say = on_say,
-                                      .ctx = s};
-        open_server(s);
-    }
+    while (c->count < count)
+        add_server(c);
 }
 
 static void close_server(server *s) {
@@ -214,7 +217,8 @@ static void define_race(cluster *c) {
     answer a = {0};
     rung_board_def def = rung_board_def_default();
     def.update = RUNG_UPDATE_SUM;
-    CHECK_OK(rung_hub_define(c->servers[0].hub, RACE, &def, on_answer, &a, NULL));
+    CHECK_OK(
+        rung_hub_define(c->servers[0].hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a, NULL));
     settle(c);
     CHECK_OK(a.st);
 }
@@ -563,16 +567,8 @@ TEST(rules_are_raised_when_the_last_older_server_is_gone) {
     cluster c = {0};
     begin(&c, 0);
     hear_of_older(&c, false); /* the log is not empty, and of level 0 */
-    c.count = 1;
+    add_server(&c);
     server *s = &c.servers[0];
-    *s = (server){.all = &c};
-    rung_memfs_init(&s->fs);
-    s->config = (rung_hub_config){.alloc = rung_alloc_heap(),
-                                  .clock = {now, s},
-                                  .fs = &s->fs.port,
-                                  .path = "data",
-                                  .heartbeat_ms = BEAT_MS};
-    open_server(s);
     for (int i = 0; i < 10; i++) {
         pass(&c, BEAT_MS);
         CHECK_EQ_U64(level_of(s), 0);
@@ -584,6 +580,31 @@ TEST(rules_are_raised_when_the_last_older_server_is_gone) {
     uint64_t seq = c.topic->count;
     pass(&c, 500);
     CHECK(c.topic->count <= seq + 2); /* once */
+    end(&c);
+}
+
+/* An event of a kind that older servers do not know would stop them. */
+TEST(what_older_servers_cannot_read_is_refused) {
+    cluster c = {0};
+    rung_err err = {0};
+    rung_event swap = {.kind = RUNG_EVENT_SHADOW_DROPPED,
+                       .dropped = {.board = RUNG_SLICE("race"), .job = 1}};
+    begin(&c, 0);
+    hear_of_older(&c, false);
+    add_server(&c);
+    server *s = &c.servers[0];
+    pass(&c, BEAT_MS);
+    uint64_t seq = c.topic->count;
+    CHECK_STATUS(rung_hub_put(s->hub, &swap, NULL, NULL, &err), RUNG_EBUSY);
+    CHECK_EQ_I64(err.reason, RUNG_REASON_OLDER_SERVERS);
+    settle(&c);
+    CHECK_EQ_U64(c.topic->count, seq);
+    hear_of_older(&c, true);
+    for (int i = 0; level_of(s) < RUNG_RULES_LEVEL; i++) {
+        CHECK(i < 10);
+        pass(&c, BEAT_MS);
+    }
+    CHECK_OK(rung_hub_put(s->hub, &swap, NULL, NULL, &err));
     end(&c);
 }
 
@@ -611,6 +632,46 @@ TEST(who_asks_for_the_end_while_the_queue_is_full_is_told_so) {
     rung_hub_wait_for_end(c.servers[0].hub, &waiter);
     settle(&c);
     CHECK(w.failed == 1 && w.ready == 1);
+    end(&c);
+}
+
+static uint64_t events_in(const shared_topic *t) {
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < t->count; i++)
+        n += t->records[i].type != RUNG_LOG_TYPE_REPORT;
+    return n;
+}
+
+/* Readers cannot fill the log: those who ask at the same time share a record, and between two ticks there are so many.
+ */
+TEST(reads_of_the_end_add_few_records) {
+    enum { READERS = 50, ROUNDS = 300, PER_TICK = 100 };
+    cluster c;
+    waiting w = {0};
+    rung_hub_waiter waiters[READERS];
+    begin(&c, 1);
+    pass(&c, 100);
+    uint64_t before = events_in(c.topic), ticks = 0;
+    for (int i = 0; i < READERS; i++) {
+        waiters[i] = (rung_hub_waiter){.ready = on_ready, .failed = on_failed, .ctx = &w};
+        rung_hub_wait_for_end(c.servers[0].hub, &waiters[i]);
+    }
+    settle(&c);
+    CHECK_EQ_U64(w.ready, READERS);
+    CHECK_EQ_U64(events_in(c.topic), before + 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        w.ready = 0;
+        rung_hub_wait_for_end(c.servers[0].hub, &waiters[0]);
+        settle(&c);
+        CHECK(events_in(c.topic) <= before + PER_TICK + ticks * (PER_TICK + 1));
+        if (w.ready == 0) {
+            ticks++;
+            pass(&c, 100);
+        }
+        CHECK_EQ_U64(w.ready, 1);
+    }
+    CHECK_EQ_U64(w.failed, 0);
+    CHECK_EQ_U64(ticks, ROUNDS / PER_TICK);
     end(&c);
 }
 

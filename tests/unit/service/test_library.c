@@ -120,6 +120,43 @@ TEST(an_outcome_tells_what_happened) {
 }
 
 /* Every refusal at the door names its field and leaves the state alone. */
+TEST(matches_change_ratings) {
+    rung *db;
+    rung_err err = {0};
+    uint8_t packed[RUNG_MATCH_PACKED_MAX];
+    size_t len = 0;
+    uint32_t count;
+    CHECK_OK(rung_open(NULL, &db, &err));
+    rung_board_def def = rung_board_def_default();
+    def.update = RUNG_UPDATE_ELO;
+    rung_rating_params_init(&def.rating, RUNG_RATING_ELO);
+    CHECK_OK(rung_board_define(db, RUNG_SLICE("chess"), &def, &err));
+    rung_match_entry ada = {.player = RUNG_SLICE("ada"), .is_first = true, .place = 1};
+    rung_match_entry bob = {.player = RUNG_SLICE("bob"), .is_first = true, .place = 2};
+    rung_match_entry bad = {.player = RUNG_SLICE("eve"), .weight = -1};
+    CHECK_OK(rung_match_add(packed, sizeof packed, &len, &ada, &err));
+    CHECK_STATUS(rung_match_add(packed, sizeof packed, &len, &bad, &err), RUNG_EINVAL);
+    rung_match_event match = {.board = RUNG_SLICE("chess"), .id = RUNG_SLICE("m1")};
+    match.packed = rung_slice_of(packed, len);
+    CHECK_STATUS(rung_submit_match(db, &match, &err), RUNG_EINVAL); /* one side */
+    CHECK_EQ_STR(err.field, "sides");
+    CHECK_STATUS(rung_match_add(packed, len + 2, &len, &bob, &err), RUNG_ELIMIT);
+    CHECK_OK(rung_match_add(packed, sizeof packed, &len, &bob, &err));
+    match.packed = rung_slice_of(packed, len);
+    CHECK_OK(rung_submit_match(db, &match, &err));
+    const rung_match_row *rows = rung_state_match_rows(rung_state_of(db), &count);
+    CHECK_EQ_U64(count, 2);
+    CHECK_EQ_I64(rows[0].score, 1516);
+    CHECK_EQ_I64(rows[1].score, 1484);
+    CHECK_STATUS(rung_submit_match(db, &match, &err), RUNG_DUPLICATE);
+    rung_rating_card card;
+    CHECK_OK(rung_state_rating(rung_state_of(db), RUNG_SLICE("chess"), RUNG_SLICE("bob"), &card));
+    CHECK_EQ_U64(card.losses, 1);
+    match.board = RUNG_SLICE("none");
+    CHECK_STATUS(rung_submit_match(db, &match, &err), RUNG_EABSENT);
+    CHECK_OK(rung_close(db, &err));
+}
+
 TEST(errors_name_the_field) {
     int64_t now = NOON;
     rung *db = open_at(&now);

@@ -67,20 +67,24 @@ TEST(definitions) {
         rung_board_def def = rung_board_def_default();
         def.update = RUNG_UPDATE_COUNT;
         def.limits = rows[i].limits;
-        CHECK_STATUS(rung_define_put(&s, visits, &def, &is_new, NULL, NULL, &err), RUNG_EINVAL);
+        CHECK_STATUS(
+            rung_define_put(&s, (rung_hub_sender){0}, visits, &def, &is_new, NULL, NULL, &err),
+            RUNG_EINVAL);
         CHECK_EQ_STR(err.field, rows[i].field);
         CHECK(is_new);
     }
     rung_board_def def = rung_board_def_default();
     def.zone_name = RUNG_SLICE("localtime");
-    CHECK_STATUS(rung_define_put(&s, visits, &def, NULL, NULL, NULL, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_define_put(&s, (rung_hub_sender){0}, visits, &def, NULL, NULL, NULL, &err),
+                 RUNG_EINVAL);
     CHECK_EQ_STR(err.field, "timezone");
     def.zone_name = RUNG_SLICE("Nowhere/Land");
-    CHECK_STATUS(rung_define_put(&s, visits, &def, NULL, NULL, NULL, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_define_put(&s, (rung_hub_sender){0}, visits, &def, NULL, NULL, NULL, &err),
+                 RUNG_EABSENT);
     def = rung_board_def_default();
-    CHECK_OK(rung_define_put(&s, visits, &def, &is_new, NULL, NULL, &err));
+    CHECK_OK(rung_define_put(&s, (rung_hub_sender){0}, visits, &def, &is_new, NULL, NULL, &err));
     rung_hub_flush(s.hub);
-    CHECK_OK(rung_define_put(&s, visits, &def, &is_new, NULL, NULL, &err));
+    CHECK_OK(rung_define_put(&s, (rung_hub_sender){0}, visits, &def, &is_new, NULL, NULL, &err));
     CHECK(!is_new);
     CHECK_OK(rung_hub_close(s.hub, NULL));
 }

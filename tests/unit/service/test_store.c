@@ -304,12 +304,6 @@ static const uint8_t *busy_id(const rung_log *log) {
     return id;
 }
 
-static rung_status busy_end(rung_log *log, uint64_t *ticket, uint64_t *seq_out, rung_err *err) {
-    (void)ticket, (void)err;
-    *seq_out = busy_of(log)->end;
-    return RUNG_OK;
-}
-
 static rung_status busy_cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                     rung_err *err) {
     (void)err;
@@ -344,11 +338,11 @@ static void busy_init(busy_log *l) {
                                      .durable_seq = busy_durable_seq,
                                      .first_seq = busy_first_seq,
                                      .id = busy_id,
-                                     .end = busy_end,
                                      .cursor_open = busy_cursor_open,
                                      .cursor_read = busy_cursor_read,
                                      .cursor_close = busy_cursor_close,
-                                     .close = busy_close};
+                                     .close = busy_close,
+                                     .is_shared = true};
     rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = STOREKIT_NOON};
     *l = (busy_log){.port = {&ops}, .cursor = {&ops}, .end = BUSY_END};
     CHECK_OK(rung_event_encode(&tick, l->event, sizeof l->event, &l->len));

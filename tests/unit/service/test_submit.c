@@ -43,7 +43,8 @@ static void define(fixture *f, const char *name, rung_update update, rung_score_
     def.key.columns[0].type = type;
     if (update == RUNG_UPDATE_DECAY)
         def.half_life_ms = 3600000;
-    CHECK_OK(rung_hub_define(f->service.hub, rung_slice_str(name), &def, answered, f, NULL));
+    CHECK_OK(rung_hub_define(f->service.hub, (rung_hub_sender){0}, rung_slice_str(name), &def,
+                             answered, f, NULL));
     rung_hub_flush(f->service.hub);
     CHECK_EQ_I64(f->status, RUNG_OK);
 }
@@ -80,7 +81,8 @@ static rung_status submit(fixture *f, const char *board, const char *player, con
     if (st >= 0)
         st = rung_submit_value(def, 0, rung_slice_str(value), e, &why->err);
     if (st >= 0)
-        st = rung_submit_put(&f->service, (rung_hub_sender){0}, &f->event, NOW, answered, f, why);
+        st = rung_submit_put(&f->service, NULL, (rung_hub_sender){0}, &f->event, NOW, answered, f,
+                             why);
     return st;
 }
 
@@ -132,9 +134,9 @@ TEST(doubles_without_the_board) {
                                            .value_count = 1,
                                            .values = {{.d = rows[i].value}},
                                            .types = {RUNG_SCORE_REAL}};
-        CHECK_STATUS(
-            rung_submit_put(&f.service, (rung_hub_sender){0}, &f.event, NOW, answered, &f, &why),
-            rows[i].status);
+        CHECK_STATUS(rung_submit_put(&f.service, NULL, (rung_hub_sender){0}, &f.event, NOW,
+                                     answered, &f, &why),
+                     rows[i].status);
     }
     end(&f);
 }
@@ -151,9 +153,9 @@ TEST(limits_come_last) {
         f.event.score.has_at = true;
         f.event.score.at_ms = INT64_MAX;
         f.event.score.values[0].d = 1;
-        CHECK_STATUS(
-            rung_submit_put(&f.service, (rung_hub_sender){0}, &f.event, NOW, answered, &f, &why),
-            RUNG_ERANGE);
+        CHECK_STATUS(rung_submit_put(&f.service, NULL, (rung_hub_sender){0}, &f.event, NOW,
+                                     answered, &f, &why),
+                     RUNG_ERANGE);
         CHECK(strstr(why.err.message, "at:"));
     }
     CHECK_OK(submit(&f, "best", "ada", "1", &why));
@@ -176,12 +178,12 @@ TEST(checked_without_being_put) {
                           .value_count = 1,
                           .values = {{.d = 1e289}},
                           .types = {RUNG_SCORE_REAL}};
-    CHECK_STATUS(rung_submit_check(&f.service, &e, NOW, &why), RUNG_ERANGE);
+    CHECK_STATUS(rung_submit_check(&f.service, NULL, &e, NOW, &why), RUNG_ERANGE);
     CHECK_EQ_I64(why.verdict, RUNG_ACCESS_OK);
     e.values[0].d = 1;
-    CHECK_OK(rung_submit_check(&f.service, &e, NOW, &why));
-    CHECK_OK(rung_submit_check(&f.service, &e, NOW, &why));
-    CHECK_STATUS(rung_submit_check(&f.service, &e, NOW, &why), RUNG_ELIMIT);
+    CHECK_OK(rung_submit_check(&f.service, NULL, &e, NOW, &why));
+    CHECK_OK(rung_submit_check(&f.service, NULL, &e, NOW, &why));
+    CHECK_STATUS(rung_submit_check(&f.service, NULL, &e, NOW, &why), RUNG_ELIMIT);
     CHECK_EQ_I64(why.verdict, RUNG_ACCESS_TOO_MANY);
     CHECK_EQ_U64(f.answers, 0);
     end(&f);

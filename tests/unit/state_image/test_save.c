@@ -3,6 +3,7 @@
  * truncation and every bit. RUNG_SEED=n runs one history again. */
 /* ctest: timeout=300 labels=release */
 #include "state/image/save.h"
+#include "state/replay.h"
 
 #include "support/check.h"
 #include "support/failalloc.h"
@@ -586,12 +587,67 @@ static rung_status submit_of_source(rung_state *s, const char *source, uint64_t 
 }
 
 /* The third version's state, with offsets of two sources. */
-static void write_fourth_version(const char *path) {
-    state_bytes b, bytes = {0};
-    rung_state *s = load_golden("state-v3", &b);
-    define(s, "of-sources", rung_board_def_default(), rung_state_time(s));
+TEST(the_fourth_version) {
+    state_bytes b;
+    rung_state *s = load_golden("state-v4", &b);
     for (uint64_t i = 0; i < 5000; i += 1 + i % 3)
-        CHECK(submit_of_source(s, i % 2 ? "group/topic/0" : "group/topic/1", i) >= 0);
+        CHECK_STATUS(submit_of_source(s, i % 2 ? "group/topic/0" : "group/topic/1", i),
+                     RUNG_DUPLICATE);
+    CHECK(submit_of_source(s, "group/topic/1", 4999) != RUNG_DUPLICATE);
+    CHECK_SOUND(rung_state_check(s));
+    rung_state_destroy(s);
+}
+
+static rung_status fill(rung_state *s, const char *board, uint32_t part, rung_slice packed) {
+    rung_event e = {.kind = RUNG_EVENT_BOARD_FILLED, .ts_ms = rung_state_time(s)};
+    e.filled.board = rung_slice_str(board);
+    e.filled.job = 5;
+    e.filled.part = part;
+    e.filled.packed = packed;
+    return rung_state_apply(s, &e, NULL, NULL);
+}
+
+/* Give a board a shadow with the same definition and no entries. */
+static void add_shadow(rung_state *s, const char *board) {
+    static uint8_t bytes[RUNG_FILL_BYTES_MAX];
+    rung_state *helper = create(0, 0);
+    rung_fill pieces;
+    size_t length;
+    define(helper, board, rung_board_def_default(), rung_state_time(s));
+    CHECK_OK(rung_state_shadow_begin(helper, rung_slice_str(board), NULL, NULL));
+    CHECK_OK(rung_fill_begin(helper, rung_slice_str(board), false, &pieces));
+    for (uint32_t part = 0; rung_fill_next(&pieces, bytes, sizeof bytes, &length) == RUNG_OK;
+         part++)
+        CHECK_OK(fill(s, board, part, rung_slice_of(bytes, length)));
+    rung_state_destroy(helper);
+}
+
+static rung_status swap_shadow(rung_state *s, const char *board, bool is_undo) {
+    rung_event e = {.kind = RUNG_EVENT_BOARD_SWAPPED, .ts_ms = rung_state_time(s)};
+    e.swapped.board = rung_slice_str(board);
+    e.swapped.job = 5;
+    e.swapped.is_undo = is_undo;
+    return rung_state_apply(s, &e, NULL, NULL);
+}
+
+/* The fourth version's state at level 2, with two shadows: one swapped in, and one with a queue. */
+static void write_fifth_version(const char *path) {
+    state_bytes b, bytes = {0};
+    rung_state *s = load_golden("state-v4", &b);
+    rung_event rules = {.kind = RUNG_EVENT_RULES_SET, .ts_ms = rung_state_time(s), .rules = {2}};
+    CHECK(rung_state_apply(s, &rules, NULL, NULL) >= 0);
+    for (int i = 0; i < 2; i++) {
+        const char *board = i ? "of-queue" : "of-swap";
+        define(s, board, rung_board_def_default(), rung_state_time(s));
+        CHECK_OK(submit(s, board, "ada", 7, rung_state_time(s), "first"));
+        add_shadow(s, board);
+        CHECK_OK(fill(s, board, 2, rung_fill_queue));
+        CHECK_OK(submit(s, board, "shadow-test", 8, rung_state_time(s), "second"));
+        if (i == 0) {
+            CHECK_OK(fill(s, board, 3, rung_fill_complete));
+            CHECK_OK(swap_shadow(s, board, false));
+        }
+    }
     state_bytes_save(&bytes, s);
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(bytes.bytes, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
@@ -600,18 +656,28 @@ static void write_fourth_version(const char *path) {
 }
 
 /* What this version writes is what it always wrote. RUNG_WRITE_STATE=path writes the file anew. */
-TEST(the_fourth_version) {
+TEST(the_fifth_version) {
     state_bytes b, again = {0};
+    rung_shadow_info info;
+    rung_view v;
     if (getenv("RUNG_WRITE_STATE"))
-        write_fourth_version(getenv("RUNG_WRITE_STATE"));
-    rung_state *s = load_golden("state-v4", &b);
+        write_fifth_version(getenv("RUNG_WRITE_STATE"));
+    rung_state *s = load_golden("state-v5", &b);
     state_bytes_save(&again, s);
     CHECK_EQ_U64(again.len, b.len);
     CHECK_EQ_MEM(again.bytes, b.bytes, b.len);
-    for (uint64_t i = 0; i < 5000; i += 1 + i % 3)
-        CHECK_STATUS(submit_of_source(s, i % 2 ? "group/topic/0" : "group/topic/1", i),
-                     RUNG_DUPLICATE);
-    CHECK(submit_of_source(s, "group/topic/1", 4999) != RUNG_DUPLICATE);
+    CHECK_OK(rung_state_shadow(s, RUNG_SLICE("of-queue"), &info));
+    CHECK_EQ_U64(info.phase, RUNG_SHADOW_QUEUEING);
+    CHECK(info.queued > 0);
+    CHECK_OK(fill(s, "of-queue", 3, rung_fill_complete));
+    CHECK_OK(rung_state_shadow(s, RUNG_SLICE("of-queue"), &info));
+    CHECK_EQ_U64(info.entries, 1); /* only what was queued */
+    CHECK_OK(rung_state_view(s, &(rung_query){.board = RUNG_SLICE("of-swap")}, &v, NULL));
+    CHECK_EQ_U64(v.total, 1);
+    CHECK_STATUS(submit(s, "of-swap", "ada", 7, rung_state_time(s), "first"), RUNG_DUPLICATE);
+    CHECK_OK(swap_shadow(s, "of-swap", true));
+    CHECK_OK(rung_state_view(s, &(rung_query){.board = RUNG_SLICE("of-swap")}, &v, NULL));
+    CHECK_EQ_U64(v.total, 2);
     CHECK_SOUND(rung_state_check(s));
     rung_state_destroy(s);
     state_bytes_deinit(&again);

@@ -6,10 +6,12 @@ import { setKey } from '../lib/api';
 import { useKey, useRoute } from '../lib/hooks';
 import { href, type Route } from '../lib/route';
 import { BoardEditor } from './admin/board_editor';
+import { Audit } from './admin/audit';
 import { AdminBoards } from './admin/boards';
 import { Health } from './admin/health';
 import { Import } from './admin/import';
 import { Keys } from './admin/keys';
+import { Replay } from './admin/replay';
 import { BoardPage } from './board';
 import { Boards } from './boards';
 import { Lost } from './lost';
@@ -26,15 +28,17 @@ function page(route: Route): ComponentChildren {
         case 'new': return <BoardEditor key="new" />;
         case 'player': return third ? <PlayerPage key={third} id={third} query={route.query} operate /> : <Lost />;
         case 'edit': return third ? <BoardEditor key={third} id={third} /> : <Lost />;
+        case 'replay': return third ? <Replay key={third} id={third} /> : <Lost />;
         case 'import': return <Import />;
         case 'keys': return <Keys />;
+        case 'audit': return <Audit query={route.query} />;
         case 'health': return <Health />;
         }
     }
     return <Lost />;
 }
 
-const ADMIN = [['', 'Boards'], ['import', 'Import'], ['keys', 'Keys'], ['health', 'Health']];
+const ADMIN = [['', 'Boards'], ['import', 'Import'], ['keys', 'Keys'], ['audit', 'Audit'], ['health', 'Health']];
 
 export function Console() {
     const route = useRoute();
@@ -84,7 +88,7 @@ export function Console() {
 }
 
 function isOn(second: string | undefined, path: string): boolean {
-    return path === '' ? second === undefined || second === 'new' || second === 'edit' || second === 'player' : second === path;
+    return path === '' ? second === undefined || second === 'new' || second === 'edit' || second === 'replay' || second === 'player' : second === path;
 }
 
 function Mark() {

@@ -143,7 +143,7 @@ export interface Board {
     timezone?: string;
     day_starts?: string;
     grace?: number;
-    keep?: number;
+    keep?: number | Record<string, number>;
     scopes: string[];
     teams?: { by: string; combine: string } | null;
     limits?: Record<string, Exact> | null;
@@ -333,6 +333,51 @@ export async function history(player: string, board: string, signal?: AbortSigna
 
 export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });
 export const unban = (player: string) => request('DELETE', address(['players', player, 'ban']));
+
+// ---- replays ----
+
+export interface Move {
+    player: string;
+    rank_before: number | null;
+    rank_after: number | null;
+    score_before: number | string | null;
+    score_after: number | string | null;
+}
+
+export interface ReplayWindow {
+    window: string;
+    window_id: string;
+    entries_before: number;
+    entries_after: number;
+    moved: number;
+    entered: number;
+    left: number;
+    up: Move[];
+    down: Move[];
+}
+
+export interface ReplayInfo {
+    state: string;
+    progress?: { seq: number; of: number };
+    error?: { code: string; detail: string };
+    exclude?: { players: string[]; from?: string; to?: string };
+    report?: { seq: number; windows: ReplayWindow[]; windows_left_out: number } | null;
+}
+
+// The board's replay; nothing found where it has none.
+export async function replay(board: string, signal?: AbortSignal): Promise<{ found: ReplayInfo | null }> {
+    try {
+        return { found: await get(['boards', board, 'replay'], {}, signal) };
+    } catch (problem) {
+        if (problem instanceof ApiError && problem.code === 'not_found') return { found: null };
+        throw problem;
+    }
+}
+
+export const beginReplay = (board: string, body: unknown) => request('POST', address(['boards', board, 'replay']), { body });
+export const swapReplay = (board: string, undo: boolean, reason: string) =>
+    request('POST', address(['boards', board, 'replay', 'swap'], { undo: String(undo), reason }));
+export const dropReplay = (board: string, reason: string) => request('DELETE', address(['boards', board, 'replay'], { reason }));
 
 // ---- keys ----
 

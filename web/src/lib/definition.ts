@@ -65,7 +65,7 @@ export function formOf(board: Board): Form {
         timezone: text(board.timezone, empty.timezone),
         day_starts: text(board.day_starts, empty.day_starts),
         grace: text(board.grace, empty.grace),
-        keep: text(board.keep, empty.keep),
+        keep: typeof board.keep === 'object' ? Object.entries(board.keep).map(([kind, n]) => `${kind}=${n}`).join(', ') : text(board.keep, empty.keep),
         scopes: board.scopes.join(', '),
         team_by: board.teams?.by || '',
         team_combine: board.teams?.combine || 'sum',
@@ -74,6 +74,10 @@ export function formOf(board: Board): Form {
         review: board.review ?? undefined,
     };
 }
+
+// "2", or "hour=48, day=30".
+const keepOf = (keep: string) =>
+    keep.includes('=') ? Object.fromEntries(keep.split(',').map((part) => part.split('=')).map(([kind, n]) => [kind.trim(), Number(n)])) : Number(keep);
 
 // The body of PUT /v1/boards/{board}, as text: limits are written with every digit that was typed.
 export function bodyOf(form: Form): string {
@@ -94,7 +98,7 @@ export function bodyOf(form: Form): string {
         timezone: form.timezone.trim(),
         day_starts: form.day_starts,
         grace: Number(form.grace),
-        keep: Number(form.keep),
+        keep: keepOf(form.keep),
         scopes: form.scopes.split(',').map((s) => s.trim()).filter(Boolean),
         ...(form.team_by.trim() ? { teams: { by: form.team_by.trim(), combine: form.team_combine } } : {}),
         ...(limits.length ? { limits: Object.fromEntries(limits.map((name) => [name, `\u0000${name}`])) } : {}),
@@ -104,6 +108,7 @@ export function bodyOf(form: Form): string {
     return JSON.stringify(body).replace(/"\\u0000(\w+)"/g, (_, name) => exact[`\u0000${name}`]);
 }
 
+const KEEP = /^(\d+|(hour|day|week|month|year|season|other)\s*=\s*\d+(\s*,\s*(hour|day|week|month|year|season|other)\s*=\s*\d+)*)$/;
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 // {field: what is wrong}; empty when the form can be sent. The server has the last word.
@@ -118,7 +123,8 @@ export function mistakes(form: Form): Record<string, string> {
         else if (Date.parse(season.starts) >= Date.parse(season.ends)) wrong.seasons = `“${season.name}” ends before it starts.`;
     }
     for (const name of LIMITS) if (form.limits[name].trim() && !NUMBER.test(form.limits[name].trim())) wrong[`limits.${name}`] = 'A number, or nothing.';
-    for (const name of ['grace', 'keep'] as const) if (!/^\d+$/.test(form[name].trim())) wrong[name] = 'A whole number, 0 or more.';
+    if (!/^\d+$/.test(form.grace.trim())) wrong.grace = 'A whole number, 0 or more.';
+    if (!KEEP.test(form.keep.trim())) wrong.keep = 'A whole number, 0 or more, or numbers by kind: hour=48, day=30.';
     if (form.update === 'decay' && !(Number(form.half_life) > 0)) wrong.half_life = 'Seconds, more than 0.';
     if (form.columns.some((c) => !c.name.trim())) wrong.columns = 'Every column needs a name.';
     return wrong;

@@ -222,8 +222,8 @@ function Windows({ form, set, wrong }: Part) {
             <Field label="Grace" error={wrong!.grace} help="Seconds after a window’s end in which a late submission, by its own time, still counts.">
                 <input inputMode="numeric" value={form.grace} aria-invalid={Boolean(wrong!.grace)} onInput={(event) => set({ grace: event.currentTarget.value })} />
             </Field>
-            <Field label="Keep" error={wrong!.keep} help="Closed windows of each kind that stay in memory. Older ones are answered from the archive.">
-                <input inputMode="numeric" value={form.keep} aria-invalid={Boolean(wrong!.keep)} onInput={(event) => set({ keep: event.currentTarget.value })} />
+            <Field label="Keep" error={wrong!.keep} help="Closed windows of each kind that stay in memory, or numbers by kind: hour=48, day=30. Older ones are answered from the archive.">
+                <input value={form.keep} aria-invalid={Boolean(wrong!.keep)} onInput={(event) => set({ keep: event.currentTarget.value })} />
             </Field>
         </Card>
     );

@@ -67,7 +67,7 @@ export function AdminBoards() {
                                         <td class="num"><Size board={board.id} /></td>
                                         <td class="num">{format.rate(perSecond(now, before, 'rung_board_submissions_total', { board: board.id }))}</td>
                                         <td class="num">{format.bytes(now ? total(now.samples, 'rung_board_bytes', { board: board.id }) : null)}</td>
-                                        <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a></td>
+                                        <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a> · <a href={href(['admin', 'replay', board.id])}>Replay<span class="hidden"> {board.title || board.id}</span></a></td>
                                     </tr>
                                 ))}
                             </tbody>

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/rule.h"
+
+#include <stddef.h>
+
+#define WORD(name, value, word) [value] = (word),
+
+const char *const rung_rule_words[] = {RUNG_RULES(WORD) NULL};
+const char *const rung_action_words[] = {RUNG_ACTIONS(WORD) NULL};
+
+rung_measure rung_rule_measure(rung_rule rule) {
+    switch (rule) {
+    case RUNG_RULE_MIN:
+    case RUNG_RULE_MAX:
+    case RUNG_RULE_STEP:
+    case RUNG_RULE_FIRST_MIN:
+    case RUNG_RULE_FIRST_MAX:
+        return RUNG_MEASURE_SCORE;
+    case RUNG_RULE_SUBMISSIONS:
+        return RUNG_MEASURE_INTEGER;
+    case RUNG_RULE_MAX_RATE:
+    case RUNG_RULE_Z:
+    case RUNG_RULE_Z_PLAYER:
+        return RUNG_MEASURE_REAL;
+    case RUNG_RULE_NONE:
+    case RUNG_RULE_RATE:
+    case RUNG_RULE_BANNED:
+    case RUNG_RULE_WINDOW:
+        break;
+    }
+    return RUNG_MEASURE_NONE;
+}
