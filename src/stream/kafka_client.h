@@ -110,10 +110,11 @@ void rung__kafka_pause(void); /* before the next attempt */
 void rung__kafka_say(const rung_kafka_config *config, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Cursors (kafka_cursor.c). */
+/* Cursors (kafka_cursor.c). The partition is known to have `known_end`; 0: nothing is known. */
 rung_status rung__kafka_cursor_open(const rung_log_ops *ops, const rung_kafka_config *config,
                                     const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t from_seq,
-                                    rung_log_cursor **cursor_out, rung_err *err);
+                                    uint64_t known_end, rung_log_cursor **cursor_out,
+                                    rung_err *err);
 rung_status rung__kafka_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
                                     size_t *count_out, rung_err *err);
 void rung__kafka_cursor_close(rung_log_cursor *cursor);

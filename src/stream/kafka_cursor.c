@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cursor is a client of its own: librdkafka reads a partition once per client. */
+/* A cursor is a client of its own: librdkafka reads a partition once per client.
+ *
+ * A broker that has just become the leader may not know yet how far the others have its records: for a moment the
+ * partition seems to end before records that were committed. So an end before one that we have heard of is not the end,
+ * and the cursor asks again. */
 #include "stream/kafka_client.h"
 #include "stream/skip.h"
 
@@ -12,6 +16,7 @@ typedef struct kafka_cursor {
     rung__kafka_reader reader;
     rung__skips skips;
     uint64_t next_seq;
+    uint64_t known_end;                  /* it has been said that the partition has this one */
     bool is_at_end;                      /* as far as the broker has said */
     rd_kafka_message_t *messages[BATCH]; /* lent until the next read */
     size_t count;
@@ -91,15 +96,17 @@ rung_status rung__kafka_cursor_read(rung_log_cursor *cursor, rung_log_record *re
         if (fetch(k, max) == 0)
             break;
         rung_status st = take(k, records, count_out, err);
-        if (st != RUNG_EBUSY)
+        bool is_early = st == RUNG_NOT_FOUND && k->next_seq <= k->known_end;
+        if (st != RUNG_EBUSY && !is_early)
             return st;
         give_back(k);
+        k->is_at_end = false; /* so that the next one is waited for */
     } while (rung_clock_monotonic_ms(&k->config.clock) - start_ms < k->config.connect_ms);
     if (k->is_at_end)
         return RUNG_NOT_FOUND;
     return RUNG_FAIL_WHY(err, RUNG_EIO, RUNG_REASON_LOG_UNAVAILABLE,
-                         "no record of topic %s came in %u ms", k->config.topic,
-                         k->config.connect_ms);
+                         "no record of topic %s with sequence %llu came in %u ms", k->config.topic,
+                         (unsigned long long)k->next_seq, k->config.connect_ms);
 }
 
 void rung__kafka_cursor_close(rung_log_cursor *cursor) {
@@ -118,12 +125,16 @@ static rung_status begin(kafka_cursor *k, rung_err *err) {
     if (st == RUNG_OK && k->next_seq < first)
         st = RUNG_FAIL(err, RUNG_ESTALE, "topic %s begins at sequence %llu", k->config.topic,
                        (unsigned long long)first);
-    return st < 0 ? st : rung__kafka_reader_begin(&k->reader, k->next_seq, err);
+    if (st < 0)
+        return st;
+    k->known_end = last > k->known_end ? last : k->known_end;
+    return rung__kafka_reader_begin(&k->reader, k->next_seq, err);
 }
 
 rung_status rung__kafka_cursor_open(const rung_log_ops *ops, const rung_kafka_config *config,
                                     const uint8_t log_id[RUNG_LOG_ID_SIZE], uint64_t from_seq,
-                                    rung_log_cursor **cursor_out, rung_err *err) {
+                                    uint64_t known_end, rung_log_cursor **cursor_out,
+                                    rung_err *err) {
     kafka_cursor *k = rung_alloc_zeroed(config->alloc, sizeof *k);
     if (!k)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
@@ -131,6 +142,7 @@ rung_status rung__kafka_cursor_open(const rung_log_ops *ops, const rung_kafka_co
     k->config = *config;
     memcpy(k->log_id, log_id, sizeof k->log_id);
     k->next_seq = from_seq;
+    k->known_end = known_end;
     rung_status st = begin(k, err);
     if (st < 0) {
         rung__kafka_cursor_close(&k->port);

@@ -655,11 +655,25 @@ static void await(rung_log *log) {
 
 /* ---- the rest of the port ---- */
 
+/* What the partition has. A new leader may not know at once of records that we know to be committed: wait for it. */
+static rung_status find_span(kafka_log *k, uint64_t from_seq, uint64_t *first_out,
+                             uint64_t *last_out, rung_err *err) {
+    int64_t end_ms = rung_clock_monotonic_ms(&k->config.clock) + k->config.connect_ms;
+    for (;;) {
+        rung_status st = rung__kafka_span(&k->config, k->reader.rk, k->config.connect_ms, first_out,
+                                          last_out, err);
+        bool is_known = from_seq <= k->durable_seq + 1;
+        if (st < 0 || !is_known || from_seq <= *last_out + 1 ||
+            rung_clock_monotonic_ms(&k->config.clock) >= end_ms)
+            return st;
+        rung__kafka_pause();
+    }
+}
+
 static rung_status start(rung_log *log, uint64_t from_seq, rung_err *err) {
     kafka_log *k = (kafka_log *)log;
     uint64_t first, last;
-    rung_status st =
-        rung__kafka_span(&k->config, k->reader.rk, k->config.connect_ms, &first, &last, err);
+    rung_status st = find_span(k, from_seq, &first, &last, err);
     if (st < 0)
         return st;
     if (from_seq < first || from_seq > last + 1)
@@ -776,7 +790,8 @@ static rung_status close_log(rung_log *log, rung_err *err) {
 static rung_status cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err) {
     kafka_log *k = (kafka_log *)log;
-    return rung__kafka_cursor_open(log->ops, &k->config, k->id, from_seq, cursor_out, err);
+    return rung__kafka_cursor_open(log->ops, &k->config, k->id, from_seq, durable_seq(log),
+                                   cursor_out, err);
 }
 
 /* ---- opening ---- */

@@ -3,6 +3,7 @@
  * RUNG_KAFKA_BROKERS=HOST:PORT the contract runs against a real broker, in topics of its own, and the rest is left out
  * (tests/e2e/test_kafka.py). */
 /* ctest: timeout=300 labels=thread */
+#include "stream/kafka_client.h"
 #include "stream/kafka_log.h"
 #include "support/c11_threads.h"
 #include "support/check.h"
@@ -212,6 +213,33 @@ TEST(a_leader_that_lags_behind_is_asked_again) {
     CHECK_EQ_U64(records[0].seq, 1);
     rung_log_cursor_close(cursor);
     CHECK_EQ_U64(t.fatals, 0);
+    CHECK_OK(rung_log_close(log, NULL));
+    kit_deinit(&t);
+}
+
+/* A new leader does not know at once how far its records are committed: the partition seems to end too early. */
+TEST(an_end_before_a_known_record_is_not_the_end) {
+    kit t;
+    rung_log_delivery got;
+    rung_log_cursor *cursor;
+    rung_log_record records[4];
+    size_t count;
+    rung_err err = {0};
+    kit_init(&t);
+    t.config.connect_ms = 300;
+    rung_log *log = kit_open(&t);
+    propose(log, "one", 0);
+    CHECK_OK(next(log, &got, NULL));
+    CHECK_OK(rung__kafka_cursor_open(log->ops, &t.config, rung_log_id(log), 1, 2, &cursor, &err));
+    CHECK_OK(rung_log_cursor_read(cursor, records, 4, &count, &err));
+    CHECK_STATUS(rung_log_cursor_read(cursor, records, 4, &count, &err), RUNG_EIO);
+    CHECK(strstr(err.message, "sequence 2") != NULL);
+    propose(log, "two", 1);
+    CHECK_OK(next(log, &got, NULL));
+    CHECK_OK(rung_log_cursor_read(cursor, records, 4, &count, &err));
+    CHECK_EQ_U64(records[0].seq, 2);
+    CHECK_STATUS(rung_log_cursor_read(cursor, records, 4, &count, &err), RUNG_NOT_FOUND);
+    rung_log_cursor_close(cursor);
     CHECK_OK(rung_log_close(log, NULL));
     kit_deinit(&t);
 }
