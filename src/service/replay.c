@@ -10,7 +10,8 @@
  *
  * Invariants:
  *   1. A job with `is_working` or `is_putting` is not freed; `is_over` says that it will be.
- *   2. The shadow in the state belongs to the job if it has its number. A job that fails drops it. */
+ *   2. The shadow in the state belongs to the job if it has its number. A job that fails drops it first, so that the
+ *      next replay of the board can begin as soon as this one is shown as failed. */
 #include "service/replay.h"
 
 #include "base/random.h"
@@ -42,7 +43,7 @@ typedef enum stage {
     STAGE_FAILED
 } stage;
 
-typedef enum item { ITEM_PIECE, ITEM_QUEUE, ITEM_COMPLETE } item;
+typedef enum item { ITEM_PIECE, ITEM_QUEUE, ITEM_COMPLETE, ITEM_DROP } item;
 
 typedef struct job {
     rung_replay *pool;
@@ -162,13 +163,13 @@ static bool has_shadow(const job *j) {
            info.job == j->number;
 }
 
-static void fail(job *j) {
-    rung_replay *r = j->pool;
+static void put(job *j, item what);
+
+static void fail(job *j) { /* 2; j->err says why */
     end_helper(j);
     j->stage = STAGE_FAILED;
-    if (!r->is_stopped && has_shadow(j))
-        rung_ignore(put_drop(r, (rung_hub_sender){0}, board_of(j), j->number, NULL, NULL, NULL),
-                    "the next start drops it");
+    if (!j->pool->is_stopped && has_shadow(j))
+        put(j, ITEM_DROP);
 }
 
 static void settle(job *j) { /* 1 */
@@ -180,7 +181,6 @@ static void settle(job *j) { /* 1 */
 
 static void go_on(job *j);
 static void next_round(job *j);
-static void put(job *j, item what);
 
 static void run(rung_asker_work *w) {
     job *j = w->ctx;
@@ -313,6 +313,10 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
         settle(j);
         return;
     }
+    if (j->item == ITEM_DROP) {
+        fail(j); /* done, unless it is still there */
+        return;
+    }
     if (st < 0) {
         refused(j, st, err);
         return;
@@ -335,8 +339,7 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     }
 }
 
-static void put(job *j, item what) {
-    rung_replay *r = j->pool;
+static rung_status put_part(job *j, item what, rung_err *err) {
     rung_event e = {.kind = RUNG_EVENT_BOARD_FILLED};
     e.filled.board = board_of(j);
     e.filled.job = j->number;
@@ -344,10 +347,18 @@ static void put(job *j, item what) {
     e.filled.packed = what == ITEM_PIECE   ? j->reply.piece
                       : what == ITEM_QUEUE ? rung_fill_queue
                                            : rung_fill_complete;
+    return rung_hub_put(j->pool->hub, &e, answered, j, err);
+}
+
+static void put(job *j, item what) {
+    rung_replay *r = j->pool;
+    rung_err err = {0};
     j->item = what;
     j->stage = STAGE_PIECE;
     j->is_putting = true;
-    rung_status st = rung_hub_put(r->hub, &e, answered, j, &j->err);
+    rung_status st = what == ITEM_DROP ? put_drop(r, (rung_hub_sender){0}, board_of(j), j->number,
+                                                  answered, j, &err)
+                                       : put_part(j, what, &err);
     if (st == RUNG_OK) {
         j->retries = 0;
         return;
@@ -356,9 +367,12 @@ static void put(job *j, item what) {
     if ((st == RUNG_ELIMIT || st == RUNG_ENOSPC) && ++j->retries < RETRIES_MAX) {
         j->stage = STAGE_RETRY;
         r->config.look_in(r->config.ctx, RETRY_MS);
-        return;
+    } else if (what == ITEM_DROP) {
+        j->stage = STAGE_FAILED; /* the shadow is left to the operator, or to the next start */
+    } else {
+        j->err = err;
+        fail(j);
     }
-    fail(j);
 }
 
 /* ---- reports ---- */
