@@ -341,6 +341,11 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
     case RUNG_EVENT_SHADOW_DROPPED:
         RUNG_JSON_MEMBER(w, "job", uint, e->dropped.job);
         break;
+    case RUNG_EVENT_SESSION:
+        if (e->session.id.len)
+            RUNG_JSON_MEMBER(w, "session", string, e->session.id);
+        RUNG_JSON_MEMBER(w, "ended", bool, e->session.is_ended);
+        break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         if (e->window.kind)
@@ -453,6 +458,11 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         break;
     case RUNG_EVENT_SHADOW_DROPPED:
         board = e->dropped.board;
+        break;
+    case RUNG_EVENT_SESSION:
+        if (!e->session.is_ended) /* one begins with every login */
+            return RUNG_OK;
+        player = e->session.player;
         break;
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:

@@ -52,6 +52,9 @@ typedef enum rung_status {
     X(WEBSOCKET, "the handshake asks for another version")                                         \
     X(UNAUTHORIZED, "no key where one is needed, or not a good one")                               \
     X(FORBIDDEN, "a good key that may not do this")                                                \
+    X(SIGNATURE, "a signature that is missing or not right")                                       \
+    X(EXPIRED, "a session that is over, or a signed time too far from now")                        \
+    X(REPLAYED, "a nonce that was used before")                                                    \
     X(ORIGIN, "pages of this origin may not do this")                                              \
     X(RATE, "too many in too short a time")                                                        \
     X(OVERLOADED, "too much is in flight")                                                         \

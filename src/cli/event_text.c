@@ -36,7 +36,7 @@ bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
 #define AT(member) offsetof(rung_event, member)
 static const struct {
     size_t board, player, other;
-} subjects[RUNG_EVENT_MATCH + 1] = {
+} subjects[RUNG_EVENT_SESSION + 1] = {
     [RUNG_EVENT_BOARD_DEFINED] = {.board = AT(defined.board)},
     [RUNG_EVENT_BOARD_DELETED] = {.board = AT(deleted.board)},
     [RUNG_EVENT_SCORE] = {AT(score.board), AT(score.player), 0},
@@ -54,6 +54,7 @@ static const struct {
     [RUNG_EVENT_BOARD_SWAPPED] = {.board = AT(swapped.board)},
     [RUNG_EVENT_SHADOW_DROPPED] = {.board = AT(dropped.board)},
     [RUNG_EVENT_MATCH] = {.board = AT(match.board)},
+    [RUNG_EVENT_SESSION] = {.player = AT(session.player)},
 };
 
 static rung_slice slice_at(const rung_event *e, size_t offset) {
@@ -390,6 +391,11 @@ static void describe(const writer *w, const rung_event *e) {
         break;
     case RUNG_EVENT_MATCH:
         describe_match(w, &e->match);
+        break;
+    case RUNG_EVENT_SESSION:
+        put_flag(w, "ended", e->session.is_ended);
+        put_optional(w, "session", e->session.id);
+        put_optional(w, "derived_from", e->session.key);
         break;
     case RUNG_EVENT_BOARD_DELETED:
     case RUNG_EVENT_ENTRY_REMOVED:

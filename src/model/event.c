@@ -34,9 +34,12 @@
  *                        (at - ts), text id, text source and number offset; number of players; to the end, the
  *                        players (match.h)
  *     score of a source  text source, number offset; then as a score (decoded, its kind is that of a score)
- *     score with evidence (25)   byte: bit 0 source, bit 2 duration, bit 3 seed, bit 4 replay, and not bit 0 alone;
- *                        what the bits announce: text source, number offset; number duration in milliseconds; text
- *                        seed; text replay; then as a score
+ *     score with evidence (25)   byte: bit 0 source, bit 1 signature, bit 2 duration, bit 3 seed, bit 4 replay, and
+ *                        not bit 0 alone; what the bits announce: text source, number offset; text session, number
+ *                        nonce, signed (signed time - ts); number duration in milliseconds; text seed; text replay;
+ *                        then as a score
+ *     session            byte is ended (0 or 1), text id, text player; if begun: text key, number expires, number
+ *                        window, both in milliseconds
  *
  * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
@@ -47,6 +50,7 @@
  *   3. A valid event fits RUNG_EVENT_BYTES_MAX. */
 #include "model/event.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "model/coder.h"
 #include "model/utf8.h"
@@ -67,10 +71,11 @@ enum {
 };
 enum {
     EVIDENCE_SOURCE = 1,
+    EVIDENCE_SIGNATURE = 2,
     EVIDENCE_DURATION = 4,
     EVIDENCE_SEED = 8,
     EVIDENCE_REPLAY = 16,
-    EVIDENCE_FLAGS = 29
+    EVIDENCE_FLAGS = 31
 };
 enum { KEYS_ADMIN = 1 << 14 };
 enum { MATCH_AT = 1, MATCH_ID = 2, MATCH_SOURCE = 4 };
@@ -87,6 +92,14 @@ bool rung_names_next(rung_slice *packed, rung_slice *name_out) {
     *name_out = rung_slice_of(packed->ptr + 1, len);
     *packed = rung_slice_of(packed->ptr + 1 + len, packed->len - 1 - len);
     return true;
+}
+
+bool rung_session_id_is_valid(rung_slice id) {
+    for (size_t i = 0; i < id.len; i++)
+        if (!rung_is_letter(id.ptr[i]) && !rung_is_digit(id.ptr[i]) && id.ptr[i] != '-' &&
+            id.ptr[i] != '_')
+            return false;
+    return id.len == RUNG_SESSION_ID_SIZE;
 }
 
 /* ---- validity ---------------------------------------------------------------------------------------- */
@@ -145,7 +158,7 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
 }
 
 static inline bool has_evidence(const rung_score_event *s) {
-    return rung_attested_is_given(&s->attested);
+    return rung_attested_is_given(&s->attested) | (s->session.len != 0);
 }
 
 /* Is there something that most scores do not have? */
@@ -162,12 +175,30 @@ static rung_status check_plain(rung_slice text, size_t len_max, const char *fiel
                            "up to %zu bytes of UTF-8 without control characters", field, len_max);
 }
 
+static rung_status check_session_id(rung_slice id, rung_err *err) {
+    return rung_session_id_is_valid(id)
+               ? RUNG_OK
+               : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session", "%d characters of base64url",
+                                 RUNG_SESSION_ID_SIZE);
+}
+
+static rung_status check_signature(const rung_score_event *s, rung_err *err) {
+    rung_status st = check_session_id(s->session, err);
+    if (st == RUNG_OK && (s->nonce < 1 || s->nonce > RUNG_NONCE_MAX))
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "nonce", "1 to 2^63 - 1");
+    if (st == RUNG_OK && s->source.len)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "source", "not of a signed submission");
+    return st < 0 ? st : check_time(s->signed_ms, "time", err);
+}
+
 static rung_status check_evidence(const rung_score_event *s, rung_err *err) {
     const rung_attested *a = &s->attested;
     if (a->has_duration && (a->duration_ms < 0 || a->duration_ms > RUNG_ATTESTED_DURATION_MAX))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attested.duration_ms", "0 to 2^53");
     rung_status st = check_plain(a->seed, RUNG_ATTESTED_SEED_MAX, "attested.seed", err);
-    return st < 0 ? st : check_plain(a->replay, RUNG_ATTESTED_REPLAY_MAX, "attested.replay", err);
+    if (st == RUNG_OK)
+        st = check_plain(a->replay, RUNG_ATTESTED_REPLAY_MAX, "attested.replay", err);
+    return st == RUNG_OK && s->session.len ? check_signature(s, err) : st;
 }
 
 /* Never inlined, as they are rare. */
@@ -421,6 +452,32 @@ static rung_status check_key(const rung_event *e, rung_err *err) {
     return st;
 }
 
+static rung_status check_session(const rung_event *e, rung_err *err) {
+    bool has_id = e->session.id.len != 0, has_player = e->session.player.len != 0;
+    rung_status st = has_id ? check_session_id(e->session.id, err) : RUNG_OK;
+    if (st == RUNG_OK && has_player)
+        st = check_name(e->session.player, "player", err);
+    if (st < 0)
+        return st;
+    if (e->session.is_ended)
+        return has_id != has_player ? RUNG_OK
+                                    : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session",
+                                                      "either its id or a player");
+    if (!has_id || !has_player)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session", "an id and a player");
+    if (!e->session.key.len)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "key", "required but missing");
+    st = check_plain(e->session.key, RUNG_SESSION_KEY_MAX, "key", err);
+    if (st == RUNG_OK)
+        st = check_time(e->session.expires_ms, "expires", err);
+    if (st == RUNG_OK && e->session.expires_ms < 0)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "expires", "not negative");
+    if (st == RUNG_OK &&
+        (e->session.window_ms < 1 || e->session.window_ms > RUNG_SESSION_WINDOW_MS_MAX))
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "window", "1 ms to one hour");
+    return st;
+}
+
 typedef struct event_kind {
     const char *name;
     rung_status (*check)(const rung_event *e, rung_err *err); /* NULL: any is valid */
@@ -450,6 +507,7 @@ static const event_kind KINDS[] = {
     [RUNG_EVENT_BOARD_SWAPPED] = {"board swapped", check_swapped},
     [RUNG_EVENT_SHADOW_DROPPED] = {"shadow dropped", check_dropped},
     [RUNG_EVENT_MATCH] = {"match", check_match},
+    [RUNG_EVENT_SESSION] = {"session", check_session},
 };
 
 static const event_kind *kind_of(unsigned number) {
@@ -513,6 +571,8 @@ bool rung_event_is_audited(const rung_event *e) {
         return true;
     case RUNG_EVENT_KEYS:
         return has_deletion(e);
+    case RUNG_EVENT_SESSION: /* one begins with every login */
+        return e->session.is_ended;
     case RUNG_EVENT_SCORE:
     case RUNG_EVENT_PLAYER_SET:
     case RUNG_EVENT_FRIEND_ADDED:
@@ -691,18 +751,29 @@ static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err)
     case RUNG_EVENT_MATCH:
         code_match(c, e);
         return RUNG_OK;
+    case RUNG_EVENT_SESSION:
+        rung__code_bool(c, &e->session.is_ended);
+        rung__code_text(c, &e->session.id);
+        rung__code_text(c, &e->session.player);
+        if (e->session.is_ended)
+            return RUNG_OK;
+        rung__code_text(c, &e->session.key);
+        rung__code_positive(c, &e->session.expires_ms);
+        rung__code_positive(c, &e->session.window_ms);
+        return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-/* The longest score: version, kind, two kinds of flags, conditions; seven lengths, offset, duration, two times;
- * the values and the texts. */
+/* The longest score: version, kind, two kinds of flags, conditions; eight lengths, offset, nonce, duration, three
+ * times; the values and the texts. */
 enum {
     SCORE_FIXED_MAX =
-        5 + 12 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
-    EVIDENCE_BYTES_MAX = RUNG_ATTESTED_SEED_MAX + RUNG_ATTESTED_REPLAY_MAX,
+        5 + 15 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
+    EVIDENCE_BYTES_MAX =
+        RUNG_ATTESTED_SEED_MAX + RUNG_ATTESTED_REPLAY_MAX + RUNG_SESSION_ID_SIZE,
     SCORE_BYTES_MAX = SCORE_FIXED_MAX + EVIDENCE_BYTES_MAX + 3 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX +
                       RUNG_EVENT_META_MAX
 };
@@ -730,12 +801,20 @@ static uint8_t *encode_source(uint8_t *at, const rung_score_event *s) {
     return rung_encode_number(at, s->offset);
 }
 
-__attribute__((noinline)) static uint8_t *encode_evidence(uint8_t *at, const rung_score_event *s) {
+__attribute__((noinline)) static uint8_t *encode_evidence(uint8_t *at, const rung_event *e) {
+    const rung_score_event *s = &e->score;
     const rung_attested *a = &s->attested;
-    *at++ = (uint8_t)((s->source.len != 0) * EVIDENCE_SOURCE | a->has_duration * EVIDENCE_DURATION |
-                      (a->seed.len != 0) * EVIDENCE_SEED | (a->replay.len != 0) * EVIDENCE_REPLAY);
+    *at++ = (uint8_t)((s->source.len != 0) * EVIDENCE_SOURCE |
+                      (s->session.len != 0) * EVIDENCE_SIGNATURE |
+                      a->has_duration * EVIDENCE_DURATION | (a->seed.len != 0) * EVIDENCE_SEED |
+                      (a->replay.len != 0) * EVIDENCE_REPLAY);
     if (s->source.len)
         at = encode_source(at, s);
+    if (s->session.len) {
+        at = rung_encode_text(at, s->session);
+        at = rung_encode_number(at, s->nonce);
+        at = rung_encode_signed(at, s->signed_ms - e->ts_ms); /* valid times: no overflow */
+    }
     if (a->has_duration)
         at = rung_encode_number(at, (uint64_t)a->duration_ms);
     if (a->seed.len)
@@ -753,7 +832,7 @@ static inline uint8_t *encode_score_fields(uint8_t *at, const rung_event *e) {
     *at++ = is_evident ? KIND_OF_EVIDENCE : s->source.len ? KIND_OF_SOURCE : RUNG_EVENT_SCORE;
     at = rung_encode_signed(at, e->ts_ms);
     if (is_evident)
-        at = encode_evidence(at, s);
+        at = encode_evidence(at, e);
     else if (s->source.len)
         at = encode_source(at, s);
     uint8_t *flags = at++;
@@ -848,7 +927,14 @@ static void get_source(rung_byte_reader *r, rung_score_event *s) {
     s->offset = rung_get_number(r);
 }
 
-static void get_evidence(rung_byte_reader *r, rung_score_event *s) {
+static void get_signature(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
+    s->session = get_announced_text(r);
+    s->nonce = rung_get_number(r);
+    if (__builtin_add_overflow(ts_ms, rung_get_signed(r), &s->signed_ms))
+        rung_byte_reader_fail(r, "time out of range");
+}
+
+static void get_evidence(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
     uint8_t flags = rung_get_byte(r);
     if (flags & ~EVIDENCE_FLAGS || flags <= EVIDENCE_SOURCE) {
         rung_byte_reader_fail(r, "the flags of a score's evidence");
@@ -856,6 +942,8 @@ static void get_evidence(rung_byte_reader *r, rung_score_event *s) {
     }
     if (flags & EVIDENCE_SOURCE)
         get_source(r, s);
+    if (flags & EVIDENCE_SIGNATURE)
+        get_signature(r, s, ts_ms);
     if (flags & EVIDENCE_DURATION) {
         uint64_t ms = rung_get_number(r);
         s->attested.has_duration = true;
@@ -898,7 +986,7 @@ static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, in
     if (kind == KIND_OF_SOURCE)
         get_source(r, score);
     else if (kind == KIND_OF_EVIDENCE)
-        get_evidence(r, score);
+        get_evidence(r, score, ts_ms);
     get_score(r, score, ts_ms);
     rung_status st = rung_byte_reader_finish(r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)

@@ -40,6 +40,11 @@
 #define RUNG_ATTESTED_SEED_MAX     64
 #define RUNG_ATTESTED_REPLAY_MAX   128
 #define RUNG_ATTESTED_DURATION_MAX (INT64_C(1) << 53)
+/* Sessions, with which players sign their own submissions (docs/trust.md). */
+#define RUNG_SESSION_ID_SIZE       22 /* characters: 128 random bits in base64url */
+#define RUNG_SESSION_KEY_MAX       64 /* the id of the key that its secret is derived from */
+#define RUNG_SESSION_WINDOW_MS_MAX (INT64_C(3600) * 1000)
+#define RUNG_NONCE_MAX             ((uint64_t)INT64_MAX)
 
 /* The newest level of rules that this program knows (docs/adr/0012-rules-level.md). docs/boards.md, "Levels", says
  * what each level changes. Raise it with every change of what an event does to the state. */
@@ -49,7 +54,7 @@
 
 /* Written to the log: the values never change. New kinds get new numbers; a decoder returns RUNG_EVERSION for a kind
  * it does not know. Number 19 is a score with a source, which older programs must not take for one without; so is 25,
- * a score with something attested. An event with an actor, of whatever kind, has number 20 in its
+ * a score with something attested or with a signature. An event with an actor, of whatever kind, has number 20 in its
  * bytes, with its kind after the actor. */
 typedef enum rung_event_kind {
     RUNG_EVENT_BOARD_DEFINED = 1, /* created or changed */
@@ -75,7 +80,8 @@ typedef enum rung_event_kind {
     RUNG_EVENT_BOARD_FILLED = 21,  /* part of a replayed board, for its shadow (docs/replay.md) */
     RUNG_EVENT_BOARD_SWAPPED = 22, /* a board and its shadow change places */
     RUNG_EVENT_SHADOW_DROPPED = 23,
-    RUNG_EVENT_MATCH = 24, /* a result, for the ratings of a board */
+    RUNG_EVENT_MATCH = 24,   /* a result, for the ratings of a board */
+    RUNG_EVENT_SESSION = 26, /* a player's session began, or sessions were ended */
 } rung_event_kind;
 
 /* For rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: the score came as ZADD or ZINCRBY of one
@@ -112,6 +118,11 @@ typedef struct rung_score_event {
     rung_slice source; /* a name; empty: none. `offset` is its number there */
     uint64_t offset;
     rung_attested attested;
+    /* Of a player's own submission, whose signature was verified before it was logged; an empty session: none. The
+     * nonce is from 1 to RUNG_NONCE_MAX. */
+    rung_slice session;
+    uint64_t nonce;
+    int64_t signed_ms; /* the time that was signed */
 } rung_score_event;
 
 /* All players of a match change together. */
@@ -221,8 +232,19 @@ typedef struct rung_event {
             uint64_t job;
         } dropped;
         rung_match_event match;
+        struct {
+            bool is_ended;      /* the session `id`, or all of `player` if `id` is empty; else begun */
+            rung_slice id;      /* RUNG_SESSION_ID_SIZE characters of base64url */
+            rung_slice player;  /* empty when `id` is ended */
+            rung_slice key;     /* that the secret is derived from; this and the rest when begun */
+            int64_t expires_ms; /* log time from which it is refused */
+            int64_t window_ms;  /* how far a signed time may be from log time */
+        } session;
     };
 } rung_event;
+
+/* RUNG_SESSION_ID_SIZE characters of base64url? */
+bool rung_session_id_is_valid(rung_slice id);
 
 /* Take the next name off the front of packed names. false at the end, or if the bytes are not a name. */
 bool rung_names_next(rung_slice *packed, rung_slice *name_out);

@@ -24,6 +24,8 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
         return true;
     case RUNG_EVENT_BOARD_DEFINED: /* a redefinition may make it smaller */
         return rung_state_board(state, event->defined.board, &def) != RUNG_OK;
+    case RUNG_EVENT_SESSION:
+        return !event->session.is_ended;
     case RUNG_EVENT_KEYS:
         return do_commands_grow(event->keys.packed);
     case RUNG_EVENT_BOARD_DELETED:

@@ -126,6 +126,7 @@ rung_digest rung__facts_digest(const rung_state *s) {
     rung_digest d = rung__people_digest_all(s);
     rung__digest_add(&d, rung__ids_digest_all(s));
     rung__digest_add(&d, rung__sources_digest_all(s));
+    rung__digest_add(&d, rung__sessions_digest_all(s));
     for (uint32_t i = 0; i < s->board_cap; i++)
         if (s->boards[i])
             rung__digest_add(&d, rung__board_digest_all(s, s->boards[i]));
@@ -153,6 +154,8 @@ const char *rung_state_check(const rung_state *s) {
         wrong = rung__ids_check(s);
     if (!wrong)
         wrong = rung__sources_check(s);
+    if (!wrong)
+        wrong = rung__sessions_check(s);
     if (!wrong)
         wrong = check_friends(s);
     for (uint32_t i = 0; !wrong && i < s->attribute_cap; i++)

@@ -31,6 +31,8 @@ typedef enum rung__fact {
     RUNG__FACT_ID_SERIAL,
     RUNG__FACT_RATING = 40, /* the numbers between are free */
     RUNG__FACT_FORM = 41,
+    RUNG__FACT_SESSION = 44,
+    RUNG__FACT_NONCE = 45,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "ladder/names.h"
 #include "state/ids.h"
+#include "state/sessions.h"
 #include "state/sources.h"
 #include "state/sparse.h"
 #include "state/state.h"
@@ -43,6 +44,7 @@ struct rung_state {
     rung__sparse profiles, friends, bans;
     rung__ids ids;
     rung__sources sources;
+    rung__sessions sessions;
     /* The level of rules by which events are applied; 0: before there were levels. */
     uint32_t rules;
     bool has_keys; /* the server that wrote the log had API keys */

@@ -691,8 +691,10 @@ static void forget_memberships(rung_state *s, uint32_t player) {
 rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
+    bool had_session = rung__sessions_end_of(s, e->erased.player);
     if (rung_names_find(s->players, e->erased.player, &player) != RUNG_OK)
-        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
+        return had_session ? RUNG_OK
+                           : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
     rung__shadow_drop_incomplete(s);
     for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);

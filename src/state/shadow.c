@@ -185,7 +185,8 @@ rung_status rung__shadow_score(rung_state *s, const rung_score_event *e, rung_st
     rung_status followed = RUNG_OK;
     if (b->shadow->phase == RUNG_SHADOW_QUEUEING) {
         rung_event event = {.kind = RUNG_EVENT_SCORE, .ts_ms = s->time_ms, .score = *e};
-        event.score.meta = event.score.source = event.score.id = (rung_slice){NULL, 0};
+        event.score.meta = event.score.source = event.score.id = event.score.session =
+            (rung_slice){NULL, 0};
         event.score.offset = 0;
         followed = enqueue(s, b, &event);
     } else if (b->shadow->phase == RUNG_SHADOW_READY) {

@@ -103,6 +103,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
         rung_names_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
         rung__ids_create(s, config) < 0 || rung__sources_create(s) < 0 ||
+        rung__sessions_create(s) < 0 ||
         !(s->lookahead = rung_alloc_zeroed(s->alloc, sizeof *s->lookahead))) {
         rung_state_destroy(s);
         return RUNG_ENOMEM;
@@ -127,6 +128,7 @@ void rung_state_destroy(rung_state *s) {
     rung_alloc_free(s->alloc, s->sets, s->set_cap * sizeof *s->sets);
     rung_alloc_free(s->alloc, s->expiring, s->expiring_cap * sizeof *s->expiring);
     rung__people_deinit(s);
+    rung__sessions_destroy(s);
     rung__sources_destroy(s);
     rung__ids_destroy(s);
     rung_names_destroy(s->attribute_ids);
@@ -186,6 +188,7 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         [RUNG_EVENT_BOARD_FILLED] = rung__apply_fill,
         [RUNG_EVENT_BOARD_SWAPPED] = rung__apply_swap,
         [RUNG_EVENT_SHADOW_DROPPED] = rung__apply_drop,
+        [RUNG_EVENT_SESSION] = rung__apply_session,
     };
     return APPLY[e->kind](s, e, err);
 }
@@ -207,6 +210,8 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
     s->cause = e->kind;
     s->match_rows = 0;
     bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
+    if (s->sessions.end_count)
+        rung__sessions_purge(s);
     rung_status st;
     if (!in_time) {
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "ts", "outside the years %d to %d", RUNG_YEAR_MIN,
@@ -405,7 +410,8 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->ids = rung__ids_count(s);
     out->id_capacity = s->ids.capacity;
     out->id_keep_ms = s->ids.keep_ms;
-    out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table) + rung__sources_bytes(s);
+    out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table) + rung__sources_bytes(s) +
+                     rung__sessions_bytes(s);
     out->bytes_friends = sparse_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = sparse_bytes(&s->profiles) + sparse_bytes(&s->bans);
     out->bytes_total = sizeof *s + sizeof *s->lookahead + out->bytes_players + out->bytes_entries +

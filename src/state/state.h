@@ -152,6 +152,29 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
 /* The next record of the log is not an event: count it, and change nothing else. */
 void rung_state_pass(rung_state *s);
 
+/* ---- sessions, and what players sign with them ---- */
+
+enum {
+    RUNG_SESSIONS_MAX = 1000000,
+    RUNG_SESSIONS_PER_PLAYER = 4, /* one more ends the oldest */
+    RUNG_SESSION_NONCES = 16,     /* remembered of each; below the lowest of so many all count as used */
+};
+
+typedef struct rung_session_info {
+    rung_slice player;
+    rung_slice key; /* the id of the key that its secret is derived from */
+    int64_t expires_ms, window_ms;
+} rung_session_info;
+
+/* RUNG_OK or RUNG_NOT_FOUND. Texts borrow until the next apply. */
+rung_status rung_state_session(const rung_state *s, rung_slice id, rung_session_info *out);
+
+/* Everything that a signed submission needs but its signature, as of `now_ms`: a session of its player that is not
+ * over, a board whose writers are players, a time within the session's window, a new nonce. RUNG_OK, or RUNG_EREFUSED
+ * with the reason RUNG_REASON_EXPIRED, _SIGNATURE, _FORBIDDEN or _REPLAYED. Apply asks the same at log time. */
+RUNG_NODISCARD rung_status rung_state_check_signed(const rung_state *s, const rung_score_event *e,
+                                                   int64_t now_ms, rung_err *err);
+
 /* ---- the whole ---- */
 
 uint64_t rung_state_seq(const rung_state *s);   /* events applied, and records passed over */

@@ -217,6 +217,7 @@ void sim_event_tag(const rung_event *e, char out[SIM_TAG_SIZE]) {
     case RUNG_EVENT_BOARD_FILLED:
     case RUNG_EVENT_BOARD_SWAPPED:
     case RUNG_EVENT_SHADOW_DROPPED:
+    case RUNG_EVENT_SESSION:
         break;
     default:
         put(&t, "%s", rung_event_kind_name(e->kind));

@@ -378,6 +378,26 @@ static void make_attested(event_gen *g, rung_attested *a) {
         a->replay = wild_text(g, edgy_size(g, 1, RUNG_ATTESTED_REPLAY_MAX));
 }
 
+static rung_slice any_session(event_gen *g) {
+    static const char *const IDS[] = {"AAAAAAAAAAAAAAAAAAAAAA", "0-_zZ9aaaaaaaaaaaaaaaa",
+                                      "mh0Jv3nqSIm2o1pZbD4xWg"};
+    return rung_slice_str(IDS[below(g, COUNT(IDS))]);
+}
+
+static void make_session(event_gen *g, rung_event *e) {
+    e->session.is_ended = one_in(g, 3);
+    bool is_of_player = e->session.is_ended && one_in(g, 2);
+    if (!is_of_player)
+        e->session.id = any_session(g);
+    if (!e->session.is_ended || is_of_player)
+        e->session.player = any_player(g);
+    if (e->session.is_ended)
+        return;
+    e->session.key = wild_text(g, edgy_size(g, 1, RUNG_SESSION_KEY_MAX));
+    e->session.expires_ms = (int64_t)below(g, RUNG_TIME_MS_END);
+    e->session.window_ms = (int64_t)(1 + below(g, RUNG_SESSION_WINDOW_MS_MAX));
+}
+
 static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
     s->board = any_board(g);
     s->player = any_player(g);
@@ -404,6 +424,11 @@ static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
     }
     if (one_in(g, 4))
         make_attested(g, &s->attested);
+    if (!s->source.len && below(g, 16) == 0) {
+        s->session = any_session(g);
+        s->nonce = 1 + below(g, below(g, 2) ? 100 : RUNG_NONCE_MAX);
+        s->signed_ms = any_time(g);
+    }
 }
 
 static void make_profile(event_gen *g, rung_event *e) {
@@ -637,12 +662,16 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     case RUNG_EVENT_MATCH:
         make_match(g, e);
         break;
+    case RUNG_EVENT_SESSION:
+        make_session(g, e);
+        break;
     }
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    uint64_t kind = 1 + below(g, RUNG_EVENT_ACCESS_SET + 5);
-    kind += kind > RUNG_EVENT_ACCESS_SET; /* number 19 is no kind of its own */
+    uint64_t kind = 1 + below(g, RUNG_EVENT_ACCESS_SET + 6);
+    kind += kind > RUNG_EVENT_ACCESS_SET; /* numbers 19 and 25 are no kinds of their own */
+    kind += kind > RUNG_EVENT_MATCH;
     event_gen_make(g, (rung_event_kind)kind, event_out);
     if (event_out->has_actor ||
         (event_out->kind != RUNG_EVENT_SCORE && event_out->kind != RUNG_EVENT_FRIENDS_REPLACED &&
@@ -759,6 +788,10 @@ static void print_score(FILE *f, const rung_score_event *s) {
     if (s->source.len) {
         print_text(f, "source", s->source);
         fprintf(f, " offset=%" PRIu64, s->offset);
+    }
+    if (s->session.len) {
+        print_text(f, "session", s->session);
+        fprintf(f, " nonce=%" PRIu64 " signed_ms=%" PRId64, s->nonce, s->signed_ms);
     }
     if (s->attested.has_duration)
         fprintf(f, " duration=%" PRId64, s->attested.duration_ms);
@@ -921,6 +954,13 @@ static void print_body(FILE *f, const rung_event *e) {
     case RUNG_EVENT_SHADOW_DROPPED:
         print_text(f, "board", e->dropped.board);
         fprintf(f, " job=%" PRIu64, e->dropped.job);
+        break;
+    case RUNG_EVENT_SESSION:
+        print_text(f, "id", e->session.id);
+        print_text(f, "player", e->session.player);
+        print_text(f, "key", e->session.key);
+        fprintf(f, " ended=%d expires_ms=%" PRId64 " window_ms=%" PRId64, e->session.is_ended,
+                e->session.expires_ms, e->session.window_ms);
         break;
     }
 }

@@ -1090,6 +1090,7 @@ void history_print(FILE *file, const rung_event *e) {
     case RUNG_EVENT_BOARD_SWAPPED:
     case RUNG_EVENT_SHADOW_DROPPED:
     case RUNG_EVENT_MATCH:
+    case RUNG_EVENT_SESSION:
         break;
     }
     fprintf(file, "\n");

@@ -253,6 +253,7 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_KEY_CHANGED:
     case RUNG_EVENT_BOARD_FILLED:
     case RUNG_EVENT_SHADOW_DROPPED:
+    case RUNG_EVENT_SESSION:
         break;
     }
 }

@@ -902,6 +902,39 @@ static void load_shadows(loader *l) {
             damaged(l, "a hidden board is no shadow, or the reverse");
 }
 
+/* ---- sessions ---- */
+
+static rung_slice load_short(loader *l, char *room, size_t most) {
+    uint32_t len = rung__in_count(&l->in, (uint32_t)most);
+    rung__in_bytes(&l->in, room, len);
+    return rung_slice_of(room, is_fine(l) ? len : 0);
+}
+
+static void load_session(loader *l, uint32_t number) {
+    char player[RUNG_NAME_MAX], key[RUNG_SESSION_KEY_MAX];
+    rung__session x = {0};
+    rung_slice owner = load_short(l, player, sizeof player);
+    rung_slice key_id = load_short(l, key, sizeof key);
+    x.opened = rung__in_number(&l->in);
+    x.expires_ms = rung__in_signed(&l->in);
+    x.window_ms = rung__in_signed(&l->in);
+    x.nonce_count = rung__in_count(&l->in, RUNG_SESSION_NONCES);
+    for (uint32_t i = 0; i < x.nonce_count && is_fine(l); i++)
+        x.nonces[i] = rung__in_number(&l->in);
+    if (is_fine(l))
+        went_well(l, rung__session_restore(l->s, number, owner, key_id, &x));
+}
+
+static void load_sessions(loader *l) {
+    rung_names *ids = l->s->sessions.ids;
+    if (l->version < 5)
+        return;
+    load_names(l, ids);
+    for (uint32_t i = 0; i < rung_names_span(ids) && is_fine(l); i++)
+        if (rung_names_is_used(ids, i))
+            load_session(l, i);
+}
+
 /* ---- all ---- */
 
 static void load_head(loader *l, const rung_state_config *config) {
@@ -956,6 +989,7 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     load_ids(l);
     load_sources(l);
     load_shadows(l);
+    load_sessions(l);
     end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);

@@ -416,6 +416,26 @@ static void save_shadows(rung__out *o, const rung_state *s) {
     }
 }
 
+/* ---- sessions ---- */
+
+static void save_sessions(rung__out *o, const rung_state *s) {
+    const rung__sessions *all = &s->sessions;
+    save_names(o, all->ids, false);
+    for (uint32_t i = 0; i < rung_names_span(all->ids); i++) {
+        const rung__session *x = i < all->cap ? all->items[i] : NULL;
+        if (!x)
+            continue;
+        rung__out_text(o, rung_names_id(all->owners, x->owner));
+        rung__out_text(o, rung_slice_of(x->key, x->key_len));
+        rung__out_number(o, x->opened);
+        rung__out_signed(o, x->expires_ms);
+        rung__out_signed(o, x->window_ms);
+        rung__out_number(o, x->nonce_count);
+        for (uint32_t k = 0; k < x->nonce_count; k++)
+            rung__out_number(o, x->nonces[k]);
+    }
+}
+
 /* ---- all ---- */
 
 static uint64_t count_all(const rung_state *s) {
@@ -455,6 +475,7 @@ rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
     save_ids(&o, s);
     save_sources(&o, s);
     save_shadows(&o, s);
+    save_sessions(&o, s);
     rung_digest digest = rung_state_digest(s);
     rung__out_word(&o, digest.a);
     rung__out_word(&o, digest.b);

@@ -259,6 +259,32 @@ static rung_event score_evidence_sample(void) {
     return e;
 }
 
+static rung_event score_signed_sample(void) {
+    rung_event e = score_sample();
+    e.score.session = RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg");
+    e.score.nonce = 300;
+    e.score.signed_ms = e.ts_ms - 250;
+    e.score.attested.seed = RUNG_SLICE("7");
+    return e;
+}
+
+static rung_event session_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SESSION);
+    e.session.id = RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg");
+    e.session.player = RUNG_SLICE("ada");
+    e.session.key = RUNG_SLICE("7k2m9q4xw3bt");
+    e.session.expires_ms = e.ts_ms + 3600000;
+    e.session.window_ms = 300000;
+    return e;
+}
+
+static rung_event session_ended_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SESSION);
+    e.session.is_ended = true;
+    e.session.player = RUNG_SLICE("ada");
+    return e;
+}
+
 /* One command of every kind, and of every kind of range. */
 static rung_event keys_sample(void) {
     static const rung_zcommand_item ITEMS[] = {{{"ada", 3}, 12.5}, {{"bob", 3}, -HUGE_VAL}};
@@ -506,6 +532,9 @@ static const struct {
     {"board-filled", filled_sample},
     {"board-swapped", swapped_sample},
     {"shadow-dropped", dropped_sample},
+    {"score-signed", score_signed_sample},
+    {"session", session_sample},
+    {"session-ended", session_ended_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -589,7 +618,8 @@ TEST(samples_are_valid_and_of_every_kind) {
         check_accepted(__LINE__, &e);
         kinds |= 1u << e.kind;
     }
-    CHECK_EQ_U64(kinds, ((1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2) | 31u << RUNG_EVENT_KEY_CHANGED);
+    CHECK_EQ_U64(kinds, ((1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2) | 31u << RUNG_EVENT_KEY_CHANGED |
+                            1u << RUNG_EVENT_SESSION);
 }
 
 TEST(who_did_it) {

@@ -608,6 +608,74 @@ TEST(what_older_servers_cannot_read_is_refused) {
     end(&c);
 }
 
+/* ---- players' own submissions ---- */
+
+static const rung_slice session_id = RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg");
+
+static rung_status put_signed(server *s, uint64_t nonce, int64_t now_ms, answer *a) {
+    rung_event e = {.kind = RUNG_EVENT_SCORE,
+                    .score = {.board = RACE,
+                              .player = RUNG_SLICE("ada"),
+                              .value_count = 1,
+                              .values = {{.i = 1}},
+                              .session = session_id,
+                              .nonce = nonce,
+                              .signed_ms = now_ms}};
+    *a = (answer){0};
+    return rung_hub_put(s->hub, &e, on_answer, a, NULL);
+}
+
+/* Proposed on two servers at once, before either has applied it, and again after all were started anew. */
+TEST(a_nonce_takes_effect_once_on_all_servers) {
+    cluster c;
+    answer a, b;
+    rung_board_def def = rung_board_def_default();
+    begin(&c, 3);
+    def.update = RUNG_UPDATE_SUM;
+    def.writers = RUNG_WRITERS_PLAYER;
+    CHECK_OK(rung_hub_define(c.servers[0].hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a,
+                             NULL));
+    settle(&c);
+    int64_t now_ms = rung_hub_now(c.servers[0].hub);
+    rung_event e = {.kind = RUNG_EVENT_SESSION,
+                    .session = {.id = session_id,
+                                .player = RUNG_SLICE("ada"),
+                                .key = RUNG_SLICE("master"),
+                                .expires_ms = now_ms + 3600000,
+                                .window_ms = 300000}};
+    CHECK_OK(rung_hub_put(c.servers[1].hub, &e, on_answer, &a, NULL));
+    settle(&c);
+    CHECK_OK(a.st);
+    for (uint64_t nonce = 1; nonce <= 20; nonce++) {
+        CHECK_OK(put_signed(&c.servers[nonce % 3], nonce, now_ms, &a));
+        CHECK_OK(put_signed(&c.servers[(nonce + 1) % 3], nonce, now_ms, &b));
+        settle(&c);
+        CHECK(a.calls == 1 && b.calls == 1);
+        CHECK((a.st < 0) != (b.st < 0)); /* one of them, whichever the log has first */
+        CHECK_EQ_I64(a.st < 0 ? a.reason : b.reason, RUNG_REASON_REPLAYED);
+    }
+    check_equal(&c);
+    for (uint32_t i = 0; i < 3; i++) {
+        close_server(&c.servers[i]);
+        open_server(&c.servers[i]);
+        settle(&c);
+        for (uint64_t nonce = 1; nonce <= 20; nonce++) {
+            CHECK_OK(put_signed(&c.servers[i], nonce, now_ms, &a));
+            settle(&c);
+            CHECK_EQ_I64(a.st, RUNG_EREFUSED);
+            CHECK_EQ_I64(a.reason, RUNG_REASON_REPLAYED);
+        }
+    }
+    rung_view v;
+    rung_row row;
+    CHECK_OK(rung_state_view(rung_hub_state(c.servers[2].hub), &(rung_query){.board = RACE}, &v,
+                             NULL));
+    CHECK_EQ_U64(rung_view_top(&v, 0, 1, &row), 1);
+    CHECK_EQ_I64(row.values[0].i, 20);
+    check_equal(&c);
+    end(&c);
+}
+
 /* ---- the end of the log ---- */
 
 /* A full queue is not the brokers' fault, and the next question finds room. */

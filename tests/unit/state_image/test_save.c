@@ -648,6 +648,13 @@ static void write_fifth_version(const char *path) {
             CHECK_OK(swap_shadow(s, board, false));
         }
     }
+    rung_event e = {.kind = RUNG_EVENT_SESSION, .ts_ms = rung_state_time(s)};
+    e.session.id = RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg");
+    e.session.player = RUNG_SLICE("ada");
+    e.session.key = RUNG_SLICE("7k2m9q4xw3bt");
+    e.session.expires_ms = rung_state_time(s) + 3600000;
+    e.session.window_ms = 300000;
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
     state_bytes_save(&bytes, s);
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(bytes.bytes, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
@@ -678,6 +685,9 @@ TEST(the_fifth_version) {
     CHECK_OK(swap_shadow(s, "of-swap", true));
     CHECK_OK(rung_state_view(s, &(rung_query){.board = RUNG_SLICE("of-swap")}, &v, NULL));
     CHECK_EQ_U64(v.total, 2);
+    rung_session_info session;
+    CHECK_OK(rung_state_session(s, RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg"), &session));
+    CHECK(rung_slice_eq(session.player, RUNG_SLICE("ada")) && session.window_ms == 300000);
     CHECK_SOUND(rung_state_check(s));
     rung_state_destroy(s);
     state_bytes_deinit(&again);
