@@ -86,11 +86,12 @@ static const rung_option create_options[] = {
                      "write the key to a new file that only you can read"),
     RUNG_OPTION_NUMBER(create_args, rate, "--rate", "N",
                        "requests per second, instead of the server's rates.key"),
-    RUNG_OPTION_TEXT(create_args, alg, "--alg", "ALG", "player-token: EdDSA or HS256"),
+    RUNG_OPTION_TEXT(create_args, alg, "--alg", "ALG",
+                     "player-token: EdDSA or HS256; session: the key of players' sessions"),
     RUNG_OPTION_TEXT(create_args, public_file, "--public", "FILE",
                      "EdDSA: the issuer's Ed25519 public key, PEM"),
     RUNG_OPTION_TEXT(create_args, secret_file, "--secret", "FILE",
-                     "HS256: the shared secret, 32 to 128 bytes (default: a new one)"),
+                     "HS256, session: the secret, 32 to 128 bytes (default: a new one)"),
     RUNG_OPTION_TEXT(create_args, id, "--id", "KID",
                      "player-token: the kid of the tokens (default: a new one)"),
     RUNG_OPTION_TEXT(create_args, issuer, "--issuer", "TEXT", "player-token: the required iss"),
@@ -176,11 +177,15 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
     rung_key minted = {.role = RUNG_ROLE_READ};
     char text[RUNG_KEY_TEXT_MAX];
     bool is_eddsa = args->alg && strcmp(args->alg, "EdDSA") == 0;
-    if (!is_eddsa && !(args->alg && strcmp(args->alg, "HS256") == 0))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--alg", "expected EdDSA or HS256");
+    bool is_session = args->alg && strcmp(args->alg, "session") == 0;
+    if (!is_eddsa && !is_session && !(args->alg && strcmp(args->alg, "HS256") == 0))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--alg", "expected EdDSA, HS256 or session");
+    if (is_session && (args->issuer || args->audience || args->life_s || args->boards))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "--issuer, --audience, --life and --boards are not for --alg session");
     if (is_eddsa ? !args->public_file || args->secret_file : !!args->public_file)
         return RUNG_FAIL(err, RUNG_EINVAL,
-                         "EdDSA takes --public FILE, HS256 takes --secret FILE or makes a secret");
+                         "EdDSA takes --public FILE, the others take --secret FILE or make a secret");
     if (args->life_s > UINT32_MAX)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--life", "expected fewer seconds");
     rung_status st = rung_key_mint(&minted, chance, text, err); /* for its id alone */
@@ -189,7 +194,7 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
     memcpy(m->id, minted.id.ptr, sizeof m->id);
     OPENSSL_cleanse(text, sizeof text);
     m->key.id = args->id ? rung_slice_str(args->id) : rung_slice_of(m->id, sizeof m->id);
-    m->key.alg = is_eddsa ? RUNG_ALG_EDDSA : RUNG_ALG_HS256;
+    m->key.alg = is_eddsa ? RUNG_ALG_EDDSA : is_session ? RUNG_ALG_SESSION : RUNG_ALG_HS256;
     m->key.issuer = rung_slice_str(args->issuer ? args->issuer : "");
     m->key.audience = rung_slice_str(args->audience ? args->audience : "");
     m->key.life_max_s = (uint32_t)args->life_s;
@@ -198,6 +203,8 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
     if (args->secret_file)
         return read_secret(args->secret_file, m, err);
     make_secret(chance + 8, m);
+    if (is_session) /* nobody else needs it */
+        OPENSSL_cleanse(m->text, sizeof m->text);
     return RUNG_OK;
 }
 
@@ -286,7 +293,10 @@ static void print_key(const making *m, const char *path, const char *output) {
     else if (!output)
         printf("%.*s\n", id_len, m->key.id.ptr);
     fflush(stdout); /* keeps the order when both streams go to one place */
-    fprintf(stderr, "%s %.*s, in %s.", is_player ? "Tokens with the kid" : "The key", id_len,
+    fprintf(stderr, "%s %.*s, in %s.", m->key.alg == RUNG_ALG_SESSION ? "The key of sessions"
+                                  : is_player                    ? "Tokens with the kid"
+                                                                 : "The key",
+            id_len,
             m->key.id.ptr, path);
     if (output)
         fprintf(stderr, " The %s is only in %s: keep it.\n", is_player ? "secret" : "key", output);

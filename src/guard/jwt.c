@@ -77,12 +77,17 @@ static bool is_type(rung_slice typ, const char *name) {
     return typ.len == strlen(name) && strncasecmp(typ.ptr, name, typ.len) == 0;
 }
 
+/* The key of sessions is no key of tokens, whatever a token says. */
+static bool verifies_tokens(const rung_key *key) {
+    return key->role == RUNG_ROLE_PLAYER && key->alg != RUNG_ALG_SESSION;
+}
+
 /* The one player-token key that is live; NULL when there are none or several. */
 static const rung_key *only_key(const rung_keys *keys, int64_t now_ms) {
     const rung_key *only = NULL;
     for (size_t i = 0; i < rung_keys_count(keys); i++) {
         const rung_key *key = rung_keys_at(keys, i);
-        if (key->role != RUNG_ROLE_PLAYER || !rung_key_is_live(key, now_ms))
+        if (!verifies_tokens(key) || !rung_key_is_live(key, now_ms))
             continue;
         if (only)
             return NULL;
@@ -93,7 +98,7 @@ static const rung_key *only_key(const rung_keys *keys, int64_t now_ms) {
 
 static const rung_key *choose_key(const rung_keys *keys, const header *h, int64_t now_ms) {
     const rung_key *key = h->kid.ptr ? rung_keys_find(keys, h->kid) : only_key(keys, now_ms);
-    if (!key || key->role != RUNG_ROLE_PLAYER || !rung_key_is_live(key, now_ms))
+    if (!key || !verifies_tokens(key) || !rung_key_is_live(key, now_ms))
         return NULL;
     return rung_slice_eq(h->alg, rung_slice_str(rung_alg_name(key->alg))) ? key : NULL;
 }

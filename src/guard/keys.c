@@ -71,7 +71,7 @@ bool rung_role_parse(rung_slice name, rung_role *role_out) {
 }
 
 const char *rung_alg_name(rung_token_alg alg) {
-    return alg == RUNG_ALG_EDDSA ? "EdDSA" : "HS256";
+    return alg == RUNG_ALG_EDDSA ? "EdDSA" : alg == RUNG_ALG_SESSION ? "session" : "HS256";
 }
 
 /* ---- one key ---- */
@@ -142,8 +142,8 @@ static rung_status check_label(rung_slice text, const char *field, rung_err *err
 
 static rung_status check_token_key(const rung_key *key, rung_err *err) {
     bool is_eddsa = key->alg == RUNG_ALG_EDDSA;
-    if (!is_eddsa && key->alg != RUNG_ALG_HS256)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "alg", "expected EdDSA or HS256");
+    if (!is_eddsa && key->alg != RUNG_ALG_HS256 && key->alg != RUNG_ALG_SESSION)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "alg", "expected EdDSA, HS256 or session");
     if (is_eddsa && key->verify.len != 32)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "public",
                                "expected the 32 bytes of an Ed25519 key, not %zu", key->verify.len);
@@ -287,12 +287,14 @@ static bool read_field(rung_keys *keys, rung_key *key, int field, rung_slice val
     case ALG:
         key->alg = rung_slice_eq(value, RUNG_SLICE("EdDSA"))   ? RUNG_ALG_EDDSA
                    : rung_slice_eq(value, RUNG_SLICE("HS256")) ? RUNG_ALG_HS256
+                   : rung_slice_eq(value, RUNG_SLICE("session")) ? RUNG_ALG_SESSION
                                                                : RUNG_ALG_NONE;
         return key->alg != RUNG_ALG_NONE;
     case PUBLIC:
         return key->alg == RUNG_ALG_EDDSA && read_verify(keys, key, value);
     case SECRET:
-        return key->alg == RUNG_ALG_HS256 && read_verify(keys, key, value);
+        return (key->alg == RUNG_ALG_HS256 || key->alg == RUNG_ALG_SESSION) &&
+               read_verify(keys, key, value);
     case HASH:
         return parse_hex(value, key->hash, sizeof key->hash);
     }

@@ -55,8 +55,9 @@ typedef enum rung_token_alg {
     RUNG_ALG_NONE = 0, /* not a player-token key */
     RUNG_ALG_EDDSA = 1,
     RUNG_ALG_HS256 = 2,
+    RUNG_ALG_SESSION = 3, /* verifies no tokens: the secrets of players' sessions are derived from it */
 } rung_token_alg;
-const char *rung_alg_name(rung_token_alg alg); /* "EdDSA" or "HS256" */
+const char *rung_alg_name(rung_token_alg alg); /* "EdDSA", "HS256" or "session" */
 
 /* One key. Texts borrow from the table, or from the caller that adds the key. Times are Unix milliseconds, 0 = never.
  */
@@ -72,7 +73,7 @@ typedef struct rung_key {
 
     /* for player-token: */
     rung_token_alg alg;
-    rung_slice verify;           /* EdDSA: 32 bytes of public key; HS256: the secret */
+    rung_slice verify;           /* EdDSA: 32 bytes of public key; HS256, session: the secret */
     rung_slice issuer, audience; /* empty: not checked */
     uint32_t life_max_s;         /* the longest lifetime of a token; 0: one day */
 } rung_key;
