@@ -24,7 +24,8 @@ static void check_number(rung_slice text, uint64_t number) {
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
-    static const char secret[RUNG_SESSION_SECRET_SIZE] = "a secret that nobody ever signs with ------";
+    static const char secret[RUNG_SESSION_SECRET_SIZE] =
+        "a secret that nobody ever signs with ------";
     rung_slice rest = rung_slice_of(data, size);
     rung_slice session = take_line(&rest), time = take_line(&rest), nonce = take_line(&rest),
                mac = take_line(&rest), target = take_line(&rest);

@@ -197,6 +197,9 @@ typedef enum rung_setting_kind {
       100, 86400000, "for a client that does not read its answer")                                 \
     X(at_ahead_ms, TIME, "limits.at_ahead", "--limits-at-ahead", "1m", "TIME", 1,                  \
       INT64_C(3153600000000), "how far in the future the time of a submission (at) may be")        \
+    X(signature_window_ms, TIME, "limits.signature_window", "--limits-signature-window", "5m",     \
+      "TIME", 1000, 3600000,                                                                       \
+      "how far the time that a player signed may be from the server's, in new sessions")           \
     X(rate_key, RATE, "rates.key", "--rates-key", "off", "N/s", 0, 0,                              \
       "requests per key: 500/s, 600/m, off")                                                       \
     X(rate_player, RATE, "rates.player", "--rates-player", "off", "N/s", 0, 0,                     \

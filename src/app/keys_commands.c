@@ -185,7 +185,7 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
                          "--issuer, --audience, --life and --boards are not for --alg session");
     if (is_eddsa ? !args->public_file || args->secret_file : !!args->public_file)
         return RUNG_FAIL(err, RUNG_EINVAL,
-                         "EdDSA takes --public FILE, the others take --secret FILE or make a secret");
+                         "EdDSA takes --public FILE, the others --secret FILE, or make a secret");
     if (args->life_s > UINT32_MAX)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--life", "expected fewer seconds");
     rung_status st = rung_key_mint(&minted, chance, text, err); /* for its id alone */

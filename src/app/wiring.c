@@ -67,6 +67,7 @@ static rung_status set_up_guard(rung__server *s, rung_err *err) {
         .public_boards = set->public_boards,
         .per_key = set->rate_key,
         .per_player = set->rate_player,
+        .signature_window_ms = (int64_t)set->signature_window_ms,
         .per_peer = set->rate_peer,
         .per_address = set->rate_address,
         .per_address_submissions = set->rate_submissions,

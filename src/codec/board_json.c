@@ -265,8 +265,8 @@ static const rung_field board_fields[BOARD_FIELDS] = {
         {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = rung_writers_words,
          .fallback = "\"server\"",
          .doc =
-             "Who submits: trusted keys only. `player` is kept for players' own submissions, and "
-             "has no effect yet: their tokens cannot write."},
+             "Who submits: `server`, trusted keys only; `player`, also players themselves, signed: "
+             "see docs/trust.md."},
     [BOARD_REVIEW] = {RUNG_NAMED("review"), .types = RUNG_FIELD_ANY, .format = "later"},
     [BOARD_EXPIRES] = {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME, .format = "readonly",
                        .doc =

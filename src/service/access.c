@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RATE_CAPACITY = 65536, TOKEN_CAPACITY = 4096 };
+enum { RATE_CAPACITY = 65536, TOKEN_CAPACITY = 4096, SIGNATURE_WINDOW_MS = 300000 };
 
 /* An address that sends only forged tokens costs 10 verifications per second, about 0.1 % of a core. */
 static const rung_rate_limit FORGER_LIMIT = {100, 10000};
@@ -226,6 +226,10 @@ bool rung_access_is_open(const rung_access *a) {
 
 const rung_keys *rung_access_keys(const rung_access *a) {
     return a->keys;
+}
+
+int64_t rung_access_signature_window(const rung_access *a) {
+    return a->config.signature_window_ms ? a->config.signature_window_ms : SIGNATURE_WINDOW_MS;
 }
 
 const char *rung_access_path(const rung_access *a) {
@@ -464,8 +468,10 @@ static rung_verdict decide(const rung_who *who, const rung_key *key, const rung_
         return forbid(err, "the key is not for this board");
     if (who->role == RUNG_ROLE_PLAYER) {
         rung_slice player = need->player;
+        if (need->is_signed && need->role == RUNG_ROLE_SERVER)
+            return RUNG_ACCESS_OK;
         if (need->role > RUNG_ROLE_READ)
-            return forbid(err, "a player's token may only read");
+            return forbid(err, "a player's token may only read, and submit what is signed");
         if (!player.ptr || !rung_slice_eq(rung_who_resolve(who, player), rung_who_player(who)))
             return forbid(err, "a player's token may only read about its own player");
         return RUNG_ACCESS_OK;

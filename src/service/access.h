@@ -17,7 +17,8 @@
  * The rules:
  *   1. A role includes the lower ones: read < server < admin.
  *   2. A key limited to boards may use only those. What concerns no board (players, bans, the server) it may only read.
- *   3. A player's token may only read, and only about its own player; "me" is that player.
+ *   3. A player's token may only read, and only about its own player; "me" is that player. It may also submit what its
+ *      player has signed (service/sessions.h).
  *   4. As long as there has never been a key, access is open: a client without a key is an admin. The server then
  *      listens on loopback only (rung_access_is_open). An unknown key is refused even then.
  *   5. An unknown id and a wrong secret give the same answer in the same time.
@@ -92,6 +93,7 @@ typedef struct rung_access_config {
     rung_rate_limit per_peer;   /* of one address without a key */
     /* Of one address, with or without a key: requests, and submissions. A key with a rate of its own is not counted. */
     rung_rate_limit per_address, per_address_submissions;
+    int64_t signature_window_ms; /* of new sessions; 0: five minutes */
     rung_rate_limit per_forger; /* tokens from one address verified in vain; 0: 100 in 10 seconds */
     uint32_t rate_capacity;     /* buckets in all; 0: 65,536 */
     uint32_t token_capacity;    /* verified tokens remembered; 0: 4,096 */
@@ -122,6 +124,8 @@ uint64_t rung_access_generation(const rung_access *a);
 bool rung_access_is_open(const rung_access *a);
 /* The table in force; until the next reload. */
 const rung_keys *rung_access_keys(const rung_access *a);
+/* How far the time that a player signed may be from log time, in sessions that begin now. */
+int64_t rung_access_signature_window(const rung_access *a);
 /* The keys file, for changes by keys_file.h followed by a reload; NULL: none. */
 const char *rung_access_path(const rung_access *a);
 const rung_fs *rung_access_fs(const rung_access *a); /* as in the configuration */
@@ -156,6 +160,9 @@ typedef struct rung_need {
     rung_slice board;  /* ptr NULL: none */
     rung_slice player; /* ptr NULL: none in particular */
     uint32_t cost; /* requests to charge to the address, and to the token's player, else the key */
+    /* A submission that is signed, or may be: a player's token passes, and whoever asked verifies the signature
+     * (service/sessions.h). */
+    bool is_signed;
 } rung_need;
 
 /* The details of a verdict. */

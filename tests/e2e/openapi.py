@@ -14,7 +14,7 @@ import re
 from server import quote
 
 KNOWN = {"board": ["race", "sum", "decay", "columns", "teams"], "player": ["ada", "bob", "cyd", "dee"], "friend": ["ada", "bob", "eve"],
-         "team": ["red", "blue"], "attribute": ["country"], "key": ["spare"]}
+         "team": ["red", "blue"], "attribute": ["country"], "key": ["spare"], "session": ["A" * 22]}
 TEXTS = ["a", "ada", "x y", "caf\u00e9", "\U0001f3c1", "a/b", "100%", "?&=#", "0", "-1", "all", "day", "2026-11-15", "country:FI", "x" * 128]
 
 

@@ -18,7 +18,7 @@ PRIVATE = bytes(range(1, 33))
 SECRET = b"a secret of thirty-two bytes, or more"
 RANK = {"none": 0, "read": 2, "server": 3, "admin": 4}
 # What goes into the path of an operation. The board is filled in by the case.
-PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1"}
+PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "session": "A" * 22}
 # Operations over many boards: each board is asked for by itself, so a key limited to boards may call them.
 EACH_BOARD = {("get", "/v1/boards"), ("post", "/v1/scores")}
 
@@ -81,9 +81,9 @@ def expected(name, need, operation, board, player):
 
 
 class Matrix(ServerTest):
-    def status(self, server, method, path, credentials):
+    def status(self, server, method, path, credentials, more=""):
         """The status line alone: an answer may be a stream without end."""
-        head = f"{method.upper()} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        head = f"{method.upper()} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{more}"
         if credentials:
             head += f"Authorization: Bearer {credentials}\r\n"
         if method in ("post", "put", "patch"):
@@ -132,6 +132,16 @@ class Matrix(ServerTest):
                             wrong.append(f"{method} {url} ({need}) with {name}: {got}, expected {want}")
         self.assertEqual(wrong, [])
         self.assertGreater(count, 500)
+        # A signature, good or not, opens one operation: a player's own submission, which then verifies it.
+        forged = f"Rung-Session: {'A' * 22}\r\nRung-Time: 1\r\nRung-Nonce: 1\r\nRung-Signature: {'0' * 64}\r\n"
+        for method, path, operation in self.operations(server):
+            url = re.sub(r"{(\w+)}", lambda m: "race-1" if m[1] == "board" else PARAMETERS[m[1]], path)
+            for name in ("token", "token race", "nothing", "read", "race server"):
+                got = self.status(server, method, url, who[name], forged)
+                want = self.status(server, method, url, who[name])
+                if (method, path) == ("post", "/v1/boards/{board}/scores") and name.startswith("token"):
+                    want = 401
+                self.assertEqual(got if got in (401, 403) else 200, want if want in (401, 403) else 200, f"{method} {url} with {name}")
         self.assertEqual(server.stop(), 0)
 
     def test_the_document_says_who(self):

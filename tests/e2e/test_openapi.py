@@ -29,6 +29,7 @@ class Openapi(ServerTest):
         secret = self.server.own_folder / "secret"
         secret.write_bytes(b"a secret of thirty-two bytes, or more")
         self.server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "spare")
+        self.server.keys("create", "--role", "player-token", "--alg", "session")
         self.document = Document(self.server.get("/openapi.json").json)
 
     def fill(self):

@@ -28,7 +28,8 @@ static rung_rng rng;
 static model_session sessions[SESSIONS];
 static uint32_t session_count;
 static uint64_t seen[8]; /* by kind of answer */
-static const rung_slice players[PLAYERS] = {{"ada", 3}, {"bob", 3}, {"cyd", 3}, {"dan", 3}, {"eve", 3}};
+static const rung_slice players[PLAYERS] = {
+    {"ada", 3}, {"bob", 3}, {"cyd", 3}, {"dan", 3}, {"eve", 3}};
 
 static int64_t between(int64_t low, int64_t high) {
     return low + (int64_t)rung_rng_below(&rng, (uint64_t)(high - low + 1));

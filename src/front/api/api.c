@@ -385,7 +385,7 @@ rung_problem rung__access_problem(rung_status st, const rung_access_answer *why)
 
 void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *why) {
     rung_problem p = rung__access_problem(st, why);
-    if (why->err.reason == RUNG_REASON_UNAUTHORIZED)
+    if (p.status == 401)
         rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
     end_with(c->x, &p);
 }
@@ -395,7 +395,8 @@ static rung_need need_of(const rung_call *c, rung_slice board) {
     return (rung_need){.role = c->route->role,
                        .is_keyed = c->route->flags & RUNG_NEEDS_KEY,
                        .board = board,
-                       .player = c->player};
+                       .player = c->player,
+                       .is_signed = rung__call_is_signed(c)};
 }
 
 static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {

@@ -6,8 +6,12 @@
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
+#include "front/api/problem.h"
+#include "front/api/submission.h"
 #include "front/live/live.h"
 #include "front/live/websocket.h"
+#include "service/sessions.h"
+#include "service/submit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,8 +166,8 @@ static rung_verdict allow(const permit *p, const rung_need *need, rung_err *err)
 static bool may_still(const permit *p, rung_err *err) {
     if (!p->api->service.hub)
         return true;
-    if (allow(p, &(rung_need){RUNG_ROLE_READ, false, p->board, p->player, 0}, err) !=
-        RUNG_ACCESS_OK)
+    rung_need need = {.role = RUNG_ROLE_READ, .board = p->board, .player = p->player};
+    if (allow(p, &need, err) != RUNG_ACCESS_OK)
         return false;
     if (p->board.ptr || sight_of(p->api, p->who) == p->sight)
         return true;
@@ -256,10 +260,17 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
 
 /* ---- WebSocket ---- */
 
+enum { PENDING_MAX = 16 }; /* submissions in flight of one WebSocket */
+struct submission;
+
 /* The client of a WebSocket, which outlives its exchange. */
 typedef struct peer {
     permit permit; /* its texts are below */
     rung_who who;
+    rung_websocket *ws;
+    uint32_t share;               /* of what is in flight */
+    uint32_t pending_count;       /* up to PENDING_MAX */
+    struct submission *pending[PENDING_MAX];
     uint64_t asker;
     char board[RUNG_NAME_MAX], player[RUNG_NAME_MAX];
 } peer;
@@ -274,8 +285,171 @@ static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
     return p->permit.api->service.hub && allow(&p->permit, &need, err) == RUNG_ACCESS_OK;
 }
 
+/* ---- a player's own submissions over a WebSocket ---- */
+
+/* One that is in flight. */
+typedef struct submission {
+    rung_api *api;
+    peer *peer; /* NULL: the connection is gone */
+    uint64_t nonce;
+    size_t board_len;
+    char board[RUNG_NAME_MAX];
+} submission;
+
+static void forget_submission(submission *m) {
+    peer *p = m->peer;
+    for (uint32_t i = 0; p && i < p->pending_count; i++)
+        if (p->pending[i] == m) {
+            p->pending[i] = p->pending[--p->pending_count];
+            break;
+        }
+    rung_alloc_free(m->api->config.alloc, m, sizeof *m);
+}
+
+static void say_refused(peer *p, uint64_t nonce, rung_status st, const rung_access_answer *why) {
+    char text[1024];
+    rung_json_writer w = {.data = text, .size = sizeof text};
+    rung_problem problem = rung__access_problem(st, why);
+    rung_json_open_object(&w);
+    RUNG_JSON_MEMBER(&w, "type", word, "error");
+    if (nonce)
+        RUNG_JSON_MEMBER(&w, "nonce", uint, nonce);
+    rung_problem_write(&w, &problem);
+    rung_json_close_object(&w);
+    if (!rung_json_failed(&w))
+        rung_websocket_say(p->ws, rung_json_written(&w));
+}
+
+static void say_outcome(const submission *m, const rung_outcome *outcome) {
+    peer *p = m->peer;
+    rung_json_writer *w = &m->api->out;
+    const rung_board_def *def;
+    rung_slice board = rung_slice_of(m->board, m->board_len);
+    if (rung_state_board(rung__api_state(m->api), board, &def) != RUNG_OK) {
+        rung_access_answer why = {0};
+        say_refused(p, m->nonce, RUNG_FAIL_FIELD(&why.err, RUNG_EABSENT, "board", "no such board"),
+                    &why);
+        return;
+    }
+    rung_json_writer_reset(w);
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "type", word, "outcome");
+    RUNG_JSON_MEMBER(w, "nonce", uint, m->nonce);
+    rung_answer_outcome(w, def, rung_who_player(&p->who), outcome);
+    rung_json_close_object(w);
+    if (!rung_json_failed(w))
+        rung_websocket_say(p->ws, rung_json_written(w));
+}
+
+static void submission_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                                const rung_err *err) {
+    submission *m = ctx;
+    rung_access_answer why = {0};
+    if (err)
+        why.err = *err;
+    if (m->peer && st < 0)
+        say_refused(m->peer, m->nonce, st, &why);
+    else if (m->peer)
+        say_outcome(m, outcome);
+    forget_submission(m);
+}
+
+/* Signed as if it came over HTTP: POST /v1/boards/{board}/scores. */
+static rung_status verify_message(const peer *p, const rung_websocket_submission *q, int64_t now_ms,
+                                  rung_signature *signature, rung_err *err) {
+    char target[32 + 3 * RUNG_NAME_MAX], *at = target;
+    rung_slice_put(&at, RUNG_SLICE("/v1/boards/"));
+    at += rung_url_encode(q->board, at);
+    rung_slice_put(&at, RUNG_SLICE("/scores"));
+    rung_signed_text text = {RUNG_SLICE("POST"), rung_slice_of(target, (size_t)(at - target)),
+                             q->body};
+    rung_status st =
+        rung_signature_read(q->session, q->time, q->nonce, q->signature, signature, err);
+    if (st < 0)
+        return st;
+    return rung_signed_verify(&p->permit.api->service, &p->who, q->board, signature, &text,
+                              now_ms, err);
+}
+
+/* Read and propose it. */
+static rung_status put_message(peer *p, rung_slice board, const rung_signature *signature,
+                               char *text, size_t len, int64_t now_ms,
+                               rung_access_answer *why) {
+    rung_api *api = p->permit.api;
+    rung_slot slots[SCORE_FIELDS];
+    const rung_board_def *def;
+    rung_status st = rung_submission_read(&rung_submission_schema, text, len, &api->reader, slots,
+                                          &why->err);
+    if (st < 0) {
+        if (why->err.reason == RUNG_REASON_NONE)
+            why->err.reason = RUNG_REASON_MALFORMED;
+        return st;
+    }
+    st = rung_submit_open(&api->service, NULL, board, now_ms, &def, why);
+    if (st >= 0)
+        st = rung_submission_fill(slots, board, def, &api->reader, &api->event,
+                                  &why->err);
+    if (st >= 0)
+        st = rung_signed_fill(&p->who, signature, &api->event.score, &why->err);
+    if (st < 0)
+        return st;
+    submission *m = rung_alloc_zeroed(api->config.alloc, sizeof *m);
+    if (!m)
+        return RUNG_FAIL(&why->err, RUNG_ENOMEM, "out of memory");
+    *m = (submission){.api = api, .peer = p, .nonce = signature->nonce, .board_len = board.len};
+    memcpy(m->board, board.ptr, board.len);
+    p->pending[p->pending_count++] = m;
+    st = rung_submit_put(&api->service, &p->who, (rung_hub_sender){.share = p->share}, &api->event,
+                         now_ms, submission_answered, m, why);
+    if (st < 0)
+        forget_submission(m);
+    return st;
+}
+
+static void peer_submit(void *ctx, const rung_websocket_submission *sent) {
+    peer *p = ctx;
+    rung_websocket_submission own = *sent, *q = &own;
+    rung_api *api = p->permit.api;
+    char text[RUNG_WEBSOCKET_MESSAGE_MAX];
+    rung_signature signature = {0};
+    rung_access_answer why = {0};
+    rung_need need = {
+        .role = RUNG_ROLE_SERVER, .cost = 1, .is_signed = true};
+    rung_status st = RUNG_OK;
+    if (!api->service.hub || api->is_stopped)
+        return;
+    int64_t now_ms = rung_hub_now(api->service.hub);
+    if (!q->board.len)
+        q->board = p->permit.board;
+    need.board = q->board;
+    if (!rung_name_is_valid(q->board))
+        st = RUNG_FAIL_FIELD_WHY(&why.err, RUNG_EINVAL, RUNG_REASON_MALFORMED, "board",
+                                 "expected the board's id");
+    else if (!p->who.player_len)
+        st = RUNG_FAIL_WHY(&why.err, RUNG_EREFUSED, RUNG_REASON_FORBIDDEN,
+                           "only a player's token may submit here");
+    else if (rung_hub_divergence(api->service.hub))
+        st = rung_divergence_fail(rung_hub_divergence(api->service.hub), &why.err);
+    else if (rung_access_allow(api->service.access, &p->who, &need, now_ms, &why) != RUNG_ACCESS_OK)
+        st = why.err.code;
+    else if (p->pending_count == PENDING_MAX)
+        st = RUNG_FAIL_WHY(&why.err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                           "at most %d submissions in flight", PENDING_MAX);
+    if (st >= 0)
+        st = verify_message(p, q, now_ms, &signature, &why.err);
+    if (st >= 0) {
+        if (q->body.len) /* shorter than its message */
+            memcpy(text, q->body.ptr, q->body.len);
+        st = put_message(p, q->board, &signature, text, q->body.len, now_ms, &why);
+    }
+    if (st < 0)
+        say_refused(p, signature.nonce, st, &why);
+}
+
 static void peer_closed(void *ctx) {
     peer *p = ctx;
+    for (uint32_t i = 0; i < p->pending_count; i++)
+        p->pending[i]->peer = NULL;
     rung_alloc_free(p->permit.api->config.alloc, p, sizeof *p);
 }
 
@@ -285,6 +459,7 @@ static peer *make_peer(rung_call *c) {
         return NULL;
     p->who = c->who;
     p->asker = asker_of(c);
+    p->share = rung__call_share(c);
     p->permit = permit_of(c);
     p->permit.who = &p->who;
     if (c->board.len)
@@ -339,6 +514,7 @@ static void open_websocket(rung_call *c, const rung_live_spec *spec, const uint6
                                                             .live = c->api->live,
                                                             .board = c->board,
                                                             .may = peer_may,
+                                                            .submit = peer_submit,
                                                             .closed = peer_closed,
                                                             .ctx = p},
                                    &ws, &err);
@@ -348,6 +524,7 @@ static void open_websocket(rung_call *c, const rung_live_spec *spec, const uint6
         rung__call_malformed(c, st, &err);
         return;
     }
+    p->ws = ws;
     int len = snprintf(headers, sizeof headers,
                        "Upgrade: websocket\r\nSec-WebSocket-Accept: %s\r\n", accept);
     char texts[SPEC_TEXTS_MAX];

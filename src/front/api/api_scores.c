@@ -4,6 +4,7 @@
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
 #include "front/api/submission.h"
+#include "service/sessions.h"
 #include "service/submit.h"
 
 #include <string.h>
@@ -74,8 +75,15 @@ void rung_api_submit(rung_call *c) {
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
     rung_access_answer why = {0};
+    rung_signature signature;
+    bool is_own = c->who.player_len; /* a player's own submission */
     int64_t now_ms = rung_hub_now(api->service.hub);
-    rung_status st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
+    rung_status st = is_own ? rung__call_verify(c, now_ms, &signature, &why.err) : RUNG_OK;
+    if (st < 0) {
+        rung__call_refuse(c, st, &why);
+        return;
+    }
+    st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
                                           &api->reader, slots, &why.err);
     if (st < 0) {
         rung__call_malformed(c, st, &why.err);
@@ -84,11 +92,13 @@ void rung_api_submit(rung_call *c) {
     st = rung_submit_open(&api->service, NULL, c->board, now_ms, &def, &why);
     if (st >= 0)
         st = rung_submission_fill(slots, c->board, def, &api->reader, &api->event, &why.err);
+    if (st >= 0 && is_own)
+        st = rung_signed_fill(&c->who, &signature, &api->event.score, &why.err);
     if (st < 0) {
         rung__call_refuse(c, st, &why);
         return;
     }
-    rung_slice player = slots[SCORE_PLAYER].text;
+    rung_slice player = api->event.score.player;
     char *kept = rung__call_alloc(c, player.len);
     if (!kept)
         return;

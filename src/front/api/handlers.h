@@ -26,6 +26,8 @@ rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, ru
 rung_handler rung_api_board_live, rung_api_player_live;
 /* api_keys.c */
 rung_handler rung_api_list_keys, rung_api_create_key, rung_api_revoke_key;
+/* api_sessions.c */
+rung_handler rung_api_begin_session, rung_api_end_session, rung_api_end_sessions;
 /* api_audit.c */
 rung_handler rung_api_audit;
 rung_handler rung_api_begin_replay, rung_api_get_replay, rung_api_replay_moves,

@@ -11,6 +11,7 @@
 #include "front/api/metrics.h"
 #include "front/api/page_cache.h"
 #include "front/live/live.h"
+#include "guard/signature.h"
 
 #define RUNG_API_ROWS_MAX        1000                /* entries of one answer */
 #define RUNG_API_BATCHES_MAX     256                 /* batches in flight; one more: 503 */
@@ -92,6 +93,13 @@ void rung__batch_end_silent(void *api);
 void rung__batch_stop_all(rung_api *api);
 /* Many matches of the call's board: an array in its body, or without one a stream. */
 void rung__api_submit_matches(rung_call *c);
+
+/* api_sessions.c: does the request carry a signature that its route takes? */
+bool rung__call_is_signed(const rung_call *c);
+/* Verify the signature of a request by a player's token, whose body has not been changed yet. RUNG_OK, or
+ * RUNG_EREFUSED with the reason. */
+RUNG_NODISCARD rung_status rung__call_verify(rung_call *c, int64_t now_ms, rung_signature *out,
+                                             rung_err *err);
 void rung__download_stop_all(rung_api *api);
 rung_status rung__live_create(rung_api *api, rung_err *err);
 rung_status rung__replay_create(rung_api *api, rung_err *err);

@@ -177,9 +177,11 @@ const rung_route rung_routes[] = {
 
     {ROUTE(POST, "/v1/boards/{board}/scores", "submitScore", "Scores", SERVER, "Submit a score"),
      .doc = "Durable when answered. One submission changes all of the board's windows, scopes and "
-            "teams atomically.",
+            "teams atomically. On boards with `writers` `player` also by the player themself, with "
+            "a token and the headers `Rung-Session`, `Rung-Time`, `Rung-Nonce` and "
+            "`Rung-Signature`: see docs/trust.md.",
      PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     .flags = RUNG_MAY_SIGN | RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
      ANSWER(rung_outcome_schema, "Its outcome."), .handle = rung_api_submit},
     {ROUTE(POST, "/v1/boards/{board}/check", "checkScore", "Scores", SERVER, "Check a score"),
      .doc = "A dry run: what the board's limits and rules would say to this submission now. "
@@ -479,6 +481,26 @@ const rung_route rung_routes[] = {
      PARAMS(IN_PATH("key", "The key's id.")),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
      ANSWER(rung_key_schema, "It is revoked, now or earlier."), .handle = rung_api_revoke_key},
+
+    {ROUTE(POST, "/v1/sessions", "beginSession", "Sessions", SERVER, "Begin a player's session"),
+     .doc = "The secret with which a game's client signs the player's own submissions. It is shown "
+            "only here. A player has up to 4 sessions at a time: one more ends the oldest, so a "
+            "new one can be handed over while the old one is still used. 422 `limit_reached` "
+            "beyond 1,000,000 sessions; 422 `unsupported` without a key for sessions. See "
+            "docs/trust.md.",
+     JSON_BODY(rung_new_session_schema, 4 << 10), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {{201, RUNG_TYPE_JSON, &rung_session_schema, "The session."}},
+     .handle = rung_api_begin_session},
+    {ROUTE(DELETE, "/v1/sessions/{session}", "endSession", "Sessions", SERVER, "End a session"),
+     .doc = "What is signed with it is refused from now on, by every server.",
+     PARAMS(IN_PATH("session", "The session's id."), REASON),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     ANSWER(rung_change_schema, "It is over, now or earlier."), .handle = rung_api_end_session},
+    {ROUTE(DELETE, "/v1/players/{player}/sessions", "endSessions", "Sessions", SERVER,
+           "End all sessions of a player"),
+     .doc = "What is signed with them is refused from now on, by every server.",
+     PARAMS(PLAYER, REASON), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     ANSWER(rung_change_schema, "The player has no session."), .handle = rung_api_end_sessions},
 
     {ROUTE(POST, "/v1/snapshot", "takeSnapshot", "Operations", ADMIN, "Begin a snapshot"),
      .doc = "The server writes it in the background; the metric `rung_snapshots_total` counts "

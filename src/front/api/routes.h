@@ -67,6 +67,7 @@ enum {
     RUNG_IS_STREAM = 64,      /* the answer does not end by itself */
     RUNG_IS_LIST = 128,       /* of boards: shows those that the caller may read */
     RUNG_NEEDS_KEY = 256,     /* even on a public board */
+    RUNG_MAY_SIGN = 2048,     /* a player may do it, signed */
     RUNG_HAS_RANGES = 512,    /* 416: answers parts of a file */
     RUNG_IS_DIAGNOSIS = 1024, /* answered even if the state has diverged from the other servers' */
 };

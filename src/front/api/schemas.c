@@ -8,6 +8,7 @@
 #include "guard/keys.h"
 #include "model/event.h"
 #include "service/replay_fold.h"
+#include "service/sessions.h"
 
 #define STRING            .types = RUNG_FIELD_STRING
 #define INTEGER           .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = INT64_MAX
@@ -141,6 +142,15 @@ SCHEMA(rung_friend_list_schema, "FriendList", "Whom a player follows.",
 SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.",
        [BAN_REASON] = {RUNG_NAMED("reason"), STRING, .len_max = RUNG_REASON_MAX,
                        .doc = "Kept in the log and the audit trail.", .example = "\"speed hack\""});
+
+SCHEMA(rung_new_session_schema, "NewSession", "A session to begin.",
+       [SESSION_PLAYER] = {RUNG_NAMED("player"), STRING, .required = true, .len_min = 1,
+                           .len_max = RUNG_NAME_MAX, .format = "plain", .doc = "Whose it is.",
+                           .example = "\"ada\""},
+       [SESSION_LIFE] = {RUNG_NAMED("life_s"), .types = RUNG_FIELD_INTEGER, .has_range = true,
+                         .min = RUNG_SESSION_LIFE_S_MIN, .max = RUNG_SESSION_LIFE_S_MAX,
+                         .doc = "How long it lasts, in seconds. Default: 3600.",
+                         .example = "3600"});
 
 SCHEMA(rung_replay_exclude_schema, "ReplayExclude",
        "Submissions that a replay leaves out: by these players, and those of this span.",
@@ -470,6 +480,16 @@ SCHEMA(rung_window_list_schema, "WindowList", "Open and closed windows.",
 
 SCHEMA(rung_change_schema, "Change", "A change is made.",
        ALWAYS("changed", FLAG, "Was there anything to change?"), SEQ);
+
+SCHEMA(rung_session_schema, "Session", "A session that has begun.",
+       ALWAYS("session", STRING, "Its id, not secret."), ALWAYS("player", STRING, "Whose it is."),
+       ALWAYS("secret", STRING,
+              "The key of the signatures, as it is: its characters, not what they would "
+              "decode to."),
+       ALWAYS("expires", TIME, "When it ends."),
+       ALWAYS("window_s", INTEGER,
+              "How far a signed time may be from the server's, in seconds."),
+       SEQ);
 
 SCHEMA(rung_player_schema, "Player", "A player.", ALWAYS("player", STRING, "The id."),
        ALWAYS("profile", OBJECT(rung_profile_schema), "All attributes."),

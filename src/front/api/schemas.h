@@ -32,6 +32,9 @@ extern const rung_schema rung_friend_list_schema;
 enum { BAN_REASON, BAN_FIELDS };
 extern const rung_schema rung_ban_schema;
 
+enum { SESSION_PLAYER, SESSION_LIFE, SESSION_FIELDS };
+extern const rung_schema rung_new_session_schema, rung_session_schema;
+
 enum { EXCLUDE_PLAYERS, EXCLUDE_FROM, EXCLUDE_TO, EXCLUDE_FIELDS };
 extern const rung_schema rung_replay_exclude_schema;
 enum { REPLAY_DEFINITION, REPLAY_EXCLUDE, REPLAY_FIELDS };

@@ -147,6 +147,11 @@ static void say_error(rung_websocket *ws, const char *code, const char *detail) 
         say(ws, 1, rung_json_written(&w));
 }
 
+void rung_websocket_say(rung_websocket *ws, rung_slice message) {
+    if (!ws->is_closing)
+        say(ws, 1, message);
+}
+
 /* ---- a topic's sink ---- */
 
 static void sink_send(void *ctx, rung_blob *frame) {
@@ -235,6 +240,7 @@ static void unsubscribe(rung_websocket *ws, rung_slice topic) {
 
 typedef struct request {
     rung_slice op, topic, player, friends, window, window_id, scope, rank;
+    rung_websocket_submission submission;
     bool has_since;
     uint32_t around, limit;
     int64_t since;
@@ -247,7 +253,13 @@ static rung_status read_field(rung_json *r, rung_slice key, request *q) {
     } texts[] = {{"op", offsetof(request, op)},         {"topic", offsetof(request, topic)},
                  {"player", offsetof(request, player)}, {"friends", offsetof(request, friends)},
                  {"window", offsetof(request, window)}, {"window_id", offsetof(request, window_id)},
-                 {"scope", offsetof(request, scope)},   {"rank", offsetof(request, rank)}};
+                 {"scope", offsetof(request, scope)},   {"rank", offsetof(request, rank)},
+                 {"board", offsetof(request, submission.board)},
+                 {"session", offsetof(request, submission.session)},
+                 {"time", offsetof(request, submission.time)},
+                 {"nonce", offsetof(request, submission.nonce)},
+                 {"signature", offsetof(request, submission.signature)},
+                 {"body", offsetof(request, submission.body)}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (rung_slice_eq(key, rung_slice_str(texts[i].name)))
             return rung_json_string(r, (rung_slice *)((char *)q + texts[i].at));
@@ -303,8 +315,10 @@ static void on_request(rung_websocket *ws, const request *q) {
     uint64_t since = q->since > 0 ? (uint64_t)q->since : 0;
     if (rung_slice_eq(q->op, RUNG_SLICE("unsubscribe"))) {
         unsubscribe(ws, q->topic);
+    } else if (ws->config.submit && rung_slice_eq(q->op, RUNG_SLICE("submit"))) {
+        ws->config.submit(ws->config.ctx, &q->submission);
     } else if (!rung_slice_eq(q->op, RUNG_SLICE("subscribe"))) {
-        say_error(ws, "malformed", "op: expected subscribe or unsubscribe");
+        say_error(ws, "malformed", "op: expected subscribe, unsubscribe or submit");
     } else if (!ws->config.board.len) {
         say_error(ws, "malformed", "op: a player's feed has no more topics");
     } else if (!spec_of(ws, q, &spec, &why)) {

@@ -40,6 +40,7 @@ enum {
     RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn of the loop */
     RUNG__KEYED = 1 << 16,   /* needs a key even for a public board */
     RUNG__PAST = 1 << 18,    /* alone if it names a window: the archive may have to answer */
+    RUNG__SIGNED = 1 << 19,  /* a player may do it, signed: its `build` sees to that */
     RUNG__BATCH = 1 << 17,   /* may be answered in a batch (handlers.h) */
 };
 

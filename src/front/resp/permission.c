@@ -62,8 +62,11 @@ static bool may_use_key(rung__resp_call *call, rung_slice key, rung_slice player
     const rung__resp_command *c = call->command;
     if (!key.len)
         key.ptr = NULL; /* no board has that name */
-    rung_need need = {
-        .role = c->role, .is_keyed = c->flags & RUNG__KEYED, .board = key, .player = player};
+    rung_need need = {.role = c->role,
+                      .is_keyed = c->flags & RUNG__KEYED,
+                      .board = key,
+                      .player = player,
+                      .is_signed = c->flags & RUNG__SIGNED};
     if (c->flags & RUNG__REMOVES && is_ruled(call, key))
         need.role = RUNG_ROLE_ADMIN;
     return may(call->s, &need, call->now_ms);

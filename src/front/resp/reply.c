@@ -55,6 +55,14 @@ bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
         code = "DIVERGED ";
     else if (err && err->reason == RUNG_REASON_READ_ONLY)
         code = "READONLY ";
+    else if (err && err->reason == RUNG_REASON_SIGNATURE)
+        code = "SIGNATURE ";
+    else if (err && err->reason == RUNG_REASON_EXPIRED)
+        code = "EXPIRED ";
+    else if (err && err->reason == RUNG_REASON_REPLAYED)
+        code = "REPLAYED ";
+    else if (err && err->reason == RUNG_REASON_FORBIDDEN)
+        code = "NOPERM ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)
         code = "MISCONF ";
     else if (st == RUNG_ELIMIT || (err && (err->reason == RUNG_REASON_BUILDING ||

@@ -7,12 +7,14 @@
 #include "front/resp/server.h"
 #include "model/calendar.h"
 #include "service/ask.h"
+#include "service/sessions.h"
 #include "service/submit.h"
 #include "state/ratings.h"
 
 #include <string.h>
 
 enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
+enum { SIGNED_ARGS = 5 };  /* SIGNED session time nonce signature, at the end */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
 
 /* ---- arguments ---- */
@@ -316,7 +318,8 @@ void rung__resp_answer_rung_friends(rung__resp_call *call) {
         ask_rows(call, &q, q.limit);
 }
 
-/* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF] ---- */
+/* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF]
+ *                  [SIGNED session time nonce signature] ---- */
 
 typedef enum submit_word { VALUE, DELTA, BRIEF, AT, ID, META } submit_word;
 
@@ -377,20 +380,70 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
 
 static const char no_board[] = "ERR no such board";
 
-/* Values first, options behind them. */
+/* The arguments before SIGNED, each as it is sent: "$length\r\nbytes\r\n". False: they are too long. */
+static bool put_signed(const rung__resp_call *call, uint32_t count, char *room, size_t size,
+                       rung_slice *out) {
+    char *at = room, *end = room + size;
+    for (uint32_t i = 1; i < count; i++) {
+        rung_slice arg = call->argv[i];
+        if (arg.len + 32 > (size_t)(end - at))
+            return false;
+        *at++ = '$';
+        at += rung_digits_format(arg.len, at);
+        rung_slice_put(&at, RUNG_SLICE("\r\n"));
+        rung_slice_put(&at, arg);
+        rung_slice_put(&at, RUNG_SLICE("\r\n"));
+    }
+    *out = rung_slice_of(room, (size_t)(at - room));
+    return true;
+}
+
+/* Of a player's own submission: `count` arguments are signed, the rest is the signature. */
+static bool verify_signed(rung__resp_call *call, uint32_t count, rung_signature *out) {
+    char room[8192];
+    rung_err err = {0};
+    rung_signed_text text = {RUNG_SLICE("RESP"), RUNG_SLICE("RUNG.SUBMIT"), {NULL, 0}};
+    const rung_slice *by = call->argv + count;
+    if (count < 3 || !rung__resp_is_word(by[0], "signed"))
+        return rung__resp_error(
+            call, "NOPERM a player's token may submit only what is signed: SIGNED session time "
+                  "nonce signature");
+    if (!put_signed(call, count, room, sizeof room, &text.body))
+        return rung__resp_error(call, "ERR the signed arguments are too long");
+    rung_status st = rung_signature_read(by[1], by[2], by[3], by[4], out, &err);
+    if (st >= 0)
+        st = rung_signed_verify(&call->r->service, &call->s->who, call->argv[1], out, &text,
+                                call->now_ms, &err);
+    return st >= 0 || rung__resp_error_status(call, st, &err);
+}
+
+/* Values first, options behind them. A player's token has to sign. */
 bool rung__resp_build_submit(rung__resp_call *call, rung__resp_change *change) {
     rung_score_event *out = change->score;
     bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
     rung_access_answer why;
+    rung_signature signature;
+    bool is_own = call->s->who.player_len;
+    uint32_t argc = is_own && call->argc > SIGNED_ARGS ? call->argc - SIGNED_ARGS : call->argc;
+    if (is_own && !verify_signed(call, argc == call->argc ? 0 : argc, &signature))
+        return false;
     if (!call->before.def && rung_submit_open(&call->r->service, NULL, out->board, call->now_ms,
                                               &call->before.def, &why) < 0)
         return rung__resp_error(call, no_board);
-    for (uint32_t i = 3; is_good && i < call->argc; i++) {
+    uint32_t whole = call->argc;
+    call->argc = argc; /* nothing reads on into the signature */
+    for (uint32_t i = 3; is_good && i < argc; i++) {
         submit_word word = submit_word_of(call->argv[i]);
         has_option |= word != VALUE;
         is_good = has_option ? take_submit_option(call, word, &i, out)
                              : take_value(call, call->before.def, call->argv[i], out);
+    }
+    call->argc = whole;
+    if (is_good && is_own) {
+        rung_status st = rung_signed_fill(&call->s->who, &signature, out, &why.err);
+        if (st < 0)
+            return rung__resp_error_status(call, st, &why.err);
     }
     change->kind = RUNG__CHANGE_SCORE;
     return is_good;
@@ -584,9 +637,9 @@ void rung__resp_answer_rung_help(rung__resp_call *call) {
         "    The player and those the player follows, each [rank among them, member, score, "
         "rank].\n"
         "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] "
-        "[BRIEF]\n"
+        "[BRIEF] [SIGNED session time nonce signature]\n"
         "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer\n"
-        "    is the score that stands now, and no more.\n"
+        "    is the score that stands now, and no more. A player's token has to sign it.\n"
         "RUNG.MATCH key match\n"
         "    The result of a match, for a rating board: the JSON object of docs/ratings.md.\n"
         "RUNG.MOVERS key since [COUNT n] [options]\n"

@@ -39,7 +39,8 @@ TEST(vectors) {
     CHECK_OK(read_fields(SESSION, TIME, NONCE, MAC, &s, NULL));
     CHECK(rung_signature_matches(&s, &SENT, secret));
     CHECK_OK(read_fields(SESSION, TIME, NONCE,
-                         "fd5817342b6609b7a99e79a05d557b0e7ff7f10218306cd96f01565c6b6a6830", &s, NULL));
+                         "fd5817342b6609b7a99e79a05d557b0e7ff7f10218306cd96f01565c6b6a6830",
+                         &s, NULL));
     rung_signed_text none = SENT;
     none.body = (rung_slice){NULL, 0};
     CHECK(rung_signature_matches(&s, &none, secret));
@@ -108,7 +109,8 @@ TEST(fields_that_are_not_valid) {
     check_bad("mh0Jv3nqSIm2o1pZbD4xW=", TIME, NONCE, mac, "session");
     check_bad(SESSION, TIME, NONCE, "", "signature");
     check_bad(SESSION, TIME, NONCE, MAC "0", "signature");
-    check_bad(SESSION, TIME, NONCE, "F389E8F37E17F25897CC6558BE45E9B31A2BDAB28C51D8EE9D661AD3E5052C1A", "signature");
+    check_bad(SESSION, TIME, NONCE,
+              "F389E8F37E17F25897CC6558BE45E9B31A2BDAB28C51D8EE9D661AD3E5052C1A", "signature");
     rung_signature s;
     CHECK_OK(read_fields(SESSION, "1", "9223372036854775807", mac, &s, NULL));
     CHECK_EQ_U64(s.nonce, RUNG_NONCE_MAX);
