@@ -293,11 +293,11 @@ static void print_key(const making *m, const char *path, const char *output) {
     else if (!output)
         printf("%.*s\n", id_len, m->key.id.ptr);
     fflush(stdout); /* keeps the order when both streams go to one place */
-    fprintf(stderr, "%s %.*s, in %s.", m->key.alg == RUNG_ALG_SESSION ? "The key of sessions"
-                                  : is_player                    ? "Tokens with the kid"
-                                                                 : "The key",
-            id_len,
-            m->key.id.ptr, path);
+    fprintf(stderr, "%s %.*s, in %s.",
+            m->key.alg == RUNG_ALG_SESSION ? "The key of sessions"
+            : is_player                    ? "Tokens with the kid"
+                                           : "The key",
+            id_len, m->key.id.ptr, path);
     if (output)
         fprintf(stderr, " The %s is only in %s: keep it.\n", is_player ? "secret" : "key", output);
     else

@@ -285,10 +285,10 @@ static bool read_field(rung_keys *keys, rung_key *key, int field, rung_slice val
         key->patterns[key->pattern_count++] = value;
         return value.len > 0;
     case ALG:
-        key->alg = rung_slice_eq(value, RUNG_SLICE("EdDSA"))   ? RUNG_ALG_EDDSA
-                   : rung_slice_eq(value, RUNG_SLICE("HS256")) ? RUNG_ALG_HS256
+        key->alg = rung_slice_eq(value, RUNG_SLICE("EdDSA"))     ? RUNG_ALG_EDDSA
+                   : rung_slice_eq(value, RUNG_SLICE("HS256"))   ? RUNG_ALG_HS256
                    : rung_slice_eq(value, RUNG_SLICE("session")) ? RUNG_ALG_SESSION
-                                                               : RUNG_ALG_NONE;
+                                                                 : RUNG_ALG_NONE;
         return key->alg != RUNG_ALG_NONE;
     case PUBLIC:
         return key->alg == RUNG_ALG_EDDSA && read_verify(keys, key, value);

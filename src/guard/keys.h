@@ -55,7 +55,8 @@ typedef enum rung_token_alg {
     RUNG_ALG_NONE = 0, /* not a player-token key */
     RUNG_ALG_EDDSA = 1,
     RUNG_ALG_HS256 = 2,
-    RUNG_ALG_SESSION = 3, /* verifies no tokens: the secrets of players' sessions are derived from it */
+    RUNG_ALG_SESSION =
+        3, /* verifies no tokens: the secrets of players' sessions are derived from it */
 } rung_token_alg;
 const char *rung_alg_name(rung_token_alg alg); /* "EdDSA", "HS256" or "session" */
 

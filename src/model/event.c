@@ -460,9 +460,9 @@ static rung_status check_session(const rung_event *e, rung_err *err) {
     if (st < 0)
         return st;
     if (e->session.is_ended)
-        return has_id != has_player ? RUNG_OK
-                                    : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session",
-                                                      "either its id or a player");
+        return has_id != has_player
+                   ? RUNG_OK
+                   : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session", "either its id or a player");
     if (!has_id || !has_player)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "session", "an id and a player");
     if (!e->session.key.len)
@@ -772,8 +772,7 @@ static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err)
 enum {
     SCORE_FIXED_MAX =
         5 + 15 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
-    EVIDENCE_BYTES_MAX =
-        RUNG_ATTESTED_SEED_MAX + RUNG_ATTESTED_REPLAY_MAX + RUNG_SESSION_ID_SIZE,
+    EVIDENCE_BYTES_MAX = RUNG_ATTESTED_SEED_MAX + RUNG_ATTESTED_REPLAY_MAX + RUNG_SESSION_ID_SIZE,
     SCORE_BYTES_MAX = SCORE_FIXED_MAX + EVIDENCE_BYTES_MAX + 3 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX +
                       RUNG_EVENT_META_MAX
 };
@@ -804,10 +803,10 @@ static uint8_t *encode_source(uint8_t *at, const rung_score_event *s) {
 __attribute__((noinline)) static uint8_t *encode_evidence(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     const rung_attested *a = &s->attested;
-    *at++ = (uint8_t)((s->source.len != 0) * EVIDENCE_SOURCE |
-                      (s->session.len != 0) * EVIDENCE_SIGNATURE |
-                      a->has_duration * EVIDENCE_DURATION | (a->seed.len != 0) * EVIDENCE_SEED |
-                      (a->replay.len != 0) * EVIDENCE_REPLAY);
+    *at++ =
+        (uint8_t)((s->source.len != 0) * EVIDENCE_SOURCE |
+                  (s->session.len != 0) * EVIDENCE_SIGNATURE | a->has_duration * EVIDENCE_DURATION |
+                  (a->seed.len != 0) * EVIDENCE_SEED | (a->replay.len != 0) * EVIDENCE_REPLAY);
     if (s->source.len)
         at = encode_source(at, s);
     if (s->session.len) {

@@ -233,8 +233,8 @@ typedef struct rung_event {
         } dropped;
         rung_match_event match;
         struct {
-            bool is_ended;      /* the session `id`, or all of `player` if `id` is empty; else begun */
-            rung_slice id;      /* RUNG_SESSION_ID_SIZE characters of base64url */
+            bool is_ended; /* the session `id`, or all of `player` if `id` is empty; else begun */
+            rung_slice id; /* RUNG_SESSION_ID_SIZE characters of base64url */
             rung_slice player;  /* empty when `id` is ended */
             rung_slice key;     /* that the secret is derived from; this and the rest when begun */
             int64_t expires_ms; /* log time from which it is refused */

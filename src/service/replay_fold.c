@@ -65,8 +65,8 @@ static bool is_left_out(const rung_replay_fold *f, const rung_event *e) {
  * session, is used up by the board that took it, whichever it is; and whether it takes one may depend on all that it
  * has. */
 static bool is_of_interest(const rung_replay_fold *f, const rung_event *e) {
-    return e->kind != RUNG_EVENT_SCORE || f->spec->has_sources ||
-           e->score.session.len || rung_slice_eq(e->score.board, f->spec->board);
+    return e->kind != RUNG_EVENT_SCORE || f->spec->has_sources || e->score.session.len ||
+           rung_slice_eq(e->score.board, f->spec->board);
 }
 
 static rung_status define(rung_replay_fold *f, const rung_event *e, bool was_there, rung_err *err) {

@@ -728,8 +728,7 @@ __attribute__((noinline)) static rung_status apply_of_source(rung_state *s,
 rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
                               const rung__prepared *prepared, rung_outcome *out, rung_err *err) {
     /* A signature that is refused has no effect on a shadow either. */
-    rung_status st =
-        e->session.len ? rung_state_check_signed(s, e, s->time_ms, err) : RUNG_OK;
+    rung_status st = e->session.len ? rung_state_check_signed(s, e, s->time_ms, err) : RUNG_OK;
     if (st < 0)
         return st;
     st =

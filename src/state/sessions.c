@@ -46,9 +46,8 @@ static uint64_t name_hash(const rung_names *names, uint32_t number) {
 
 static rung_digest session_fact(const rung_state *s, uint32_t number) {
     const rung__session *x = s->sessions.items[number];
-    uint64_t words[] = {name_hash(s->sessions.owners, x->owner), x->opened,
-                        (uint64_t)x->expires_ms, (uint64_t)x->window_ms,
-                        rung__bytes_hash(x->key, x->key_len)};
+    uint64_t words[] = {name_hash(s->sessions.owners, x->owner), x->opened, (uint64_t)x->expires_ms,
+                        (uint64_t)x->window_ms, rung__bytes_hash(x->key, x->key_len)};
     return rung__fact_digest(RUNG__FACT_SESSION, name_hash(s->sessions.ids, number), number, words,
                              5);
 }
@@ -87,8 +86,7 @@ static void heap_up(rung__sessions *all, uint32_t place) {
 static void heap_down(rung__sessions *all, uint32_t place) {
     uint32_t number = all->ends[place];
     for (uint32_t child; (child = 2 * place + 1) < all->end_count; place = child) {
-        if (child + 1 < all->end_count &&
-            ends_before(all, all->ends[child + 1], all->ends[child]))
+        if (child + 1 < all->end_count && ends_before(all, all->ends[child + 1], all->ends[child]))
             child++;
         if (!ends_before(all, all->ends[child], number))
             break;
@@ -191,9 +189,8 @@ static rung_status begin(rung_state *s, const rung_event *e, rung_err *err) {
                                RUNG_SESSIONS_MAX);
     if (rung_names_intern(all->ids, e->session.id, &number) < 0)
         return RUNG_ENOMEM;
-    rung__session x = {.opened = s->seq,
-                       .expires_ms = e->session.expires_ms,
-                       .window_ms = e->session.window_ms};
+    rung__session x = {
+        .opened = s->seq, .expires_ms = e->session.expires_ms, .window_ms = e->session.window_ms};
     if (add(s, number, e->session.player, e->session.key, &x) < 0)
         return RUNG_ENOMEM; /* the state is broken anyway */
     rung__digest_add(&s->digest, digest_of(s, number));

@@ -157,7 +157,8 @@ void rung_state_pass(rung_state *s);
 enum {
     RUNG_SESSIONS_MAX = 1000000,
     RUNG_SESSIONS_PER_PLAYER = 4, /* one more ends the oldest */
-    RUNG_SESSION_NONCES = 16,     /* remembered of each; below the lowest of so many all count as used */
+    RUNG_SESSION_NONCES =
+        16, /* remembered of each; below the lowest of so many all count as used */
 };
 
 typedef struct rung_session_info {

@@ -82,9 +82,8 @@ static void model_begin(const rung_event *e, uint32_t player, int64_t now_ms) {
     if (live == RUNG_SESSIONS_PER_PLAYER)
         oldest->is_ended = true;
     model_session *m = &sessions[session_count++];
-    *m = (model_session){.player = player,
-                         .expires_ms = e->session.expires_ms,
-                         .window_ms = e->session.window_ms};
+    *m = (model_session){
+        .player = player, .expires_ms = e->session.expires_ms, .window_ms = e->session.window_ms};
     memcpy(m->id, e->session.id.ptr, RUNG_SESSION_ID_SIZE);
 }
 

@@ -268,8 +268,8 @@ typedef struct peer {
     permit permit; /* its texts are below */
     rung_who who;
     rung_websocket *ws;
-    uint32_t share;               /* of what is in flight */
-    uint32_t pending_count;       /* up to PENDING_MAX */
+    uint32_t share;         /* of what is in flight */
+    uint32_t pending_count; /* up to PENDING_MAX */
     struct submission *pending[PENDING_MAX];
     uint64_t asker;
     char board[RUNG_NAME_MAX], player[RUNG_NAME_MAX];
@@ -367,19 +367,18 @@ static rung_status verify_message(const peer *p, const rung_websocket_submission
         rung_signature_read(q->session, q->time, q->nonce, q->signature, signature, err);
     if (st < 0)
         return st;
-    return rung_signed_verify(&p->permit.api->service, &p->who, q->board, signature, &text,
-                              now_ms, err);
+    return rung_signed_verify(&p->permit.api->service, &p->who, q->board, signature, &text, now_ms,
+                              err);
 }
 
 /* Read and propose it. */
 static rung_status put_message(peer *p, rung_slice board, const rung_signature *signature,
-                               char *text, size_t len, int64_t now_ms,
-                               rung_access_answer *why) {
+                               char *text, size_t len, int64_t now_ms, rung_access_answer *why) {
     rung_api *api = p->permit.api;
     rung_slot slots[SCORE_FIELDS];
     const rung_board_def *def;
-    rung_status st = rung_submission_read(&rung_submission_schema, text, len, &api->reader, slots,
-                                          &why->err);
+    rung_status st =
+        rung_submission_read(&rung_submission_schema, text, len, &api->reader, slots, &why->err);
     if (st < 0) {
         if (why->err.reason == RUNG_REASON_NONE)
             why->err.reason = RUNG_REASON_MALFORMED;
@@ -387,8 +386,7 @@ static rung_status put_message(peer *p, rung_slice board, const rung_signature *
     }
     st = rung_submit_open(&api->service, NULL, board, now_ms, &def, why);
     if (st >= 0)
-        st = rung_submission_fill(slots, board, def, &api->reader, &api->event,
-                                  &why->err);
+        st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &why->err);
     if (st >= 0)
         st = rung_signed_fill(&p->who, signature, &api->event.score, &why->err);
     if (st < 0)
@@ -413,8 +411,7 @@ static void peer_submit(void *ctx, const rung_websocket_submission *sent) {
     char text[RUNG_WEBSOCKET_MESSAGE_MAX];
     rung_signature signature = {0};
     rung_access_answer why = {0};
-    rung_need need = {
-        .role = RUNG_ROLE_SERVER, .cost = 1, .is_signed = true};
+    rung_need need = {.role = RUNG_ROLE_SERVER, .cost = 1, .is_signed = true};
     rung_status st = RUNG_OK;
     if (!api->service.hub || api->is_stopped)
         return;

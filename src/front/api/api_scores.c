@@ -83,8 +83,8 @@ void rung_api_submit(rung_call *c) {
         rung__call_refuse(c, st, &why);
         return;
     }
-    st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
-                                          &api->reader, slots, &why.err);
+    st = rung_submission_read(&rung_submission_schema, c->body, c->body_len, &api->reader, slots,
+                              &why.err);
     if (st < 0) {
         rung__call_malformed(c, st, &why.err);
         return;

@@ -54,8 +54,8 @@ void rung_api_begin_session(rung_call *c) {
     if (!id)
         return;
     c->note = rung_slice_of(id, RUNG_SESSION_ID_SIZE);
-    int64_t life_s = slots[SESSION_LIFE].present ? slots[SESSION_LIFE].integer
-                                                 : RUNG_SESSION_LIFE_S_DEFAULT;
+    int64_t life_s =
+        slots[SESSION_LIFE].present ? slots[SESSION_LIFE].integer : RUNG_SESSION_LIFE_S_DEFAULT;
     rung_status st = rung_loop_random(api->config.loop, chance, sizeof chance);
     if (st < 0)
         st = RUNG_FAIL(&err, RUNG_EIO, "the system gave no random bytes");
@@ -99,10 +99,10 @@ bool rung__call_is_signed(const rung_call *c) {
 rung_status rung__call_verify(rung_call *c, int64_t now_ms, rung_signature *out, rung_err *err) {
     const rung_request *r = rung_exchange_request(c->x);
     char target[RUNG_SIGNED_TARGET_MAX], *at = target;
-    rung_status st = rung_signature_read(
-        rung_exchange_header(c->x, "rung-session"), rung_exchange_header(c->x, "rung-time"),
-        rung_exchange_header(c->x, "rung-nonce"), rung_exchange_header(c->x, "rung-signature"), out,
-        err);
+    rung_status st = rung_signature_read(rung_exchange_header(c->x, "rung-session"),
+                                         rung_exchange_header(c->x, "rung-time"),
+                                         rung_exchange_header(c->x, "rung-nonce"),
+                                         rung_exchange_header(c->x, "rung-signature"), out, err);
     if (st < 0)
         return st;
     if (r->path.len + 1 + r->query.len > sizeof target)

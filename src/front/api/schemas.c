@@ -487,8 +487,7 @@ SCHEMA(rung_session_schema, "Session", "A session that has begun.",
               "The key of the signatures, as it is: its characters, not what they would "
               "decode to."),
        ALWAYS("expires", TIME, "When it ends."),
-       ALWAYS("window_s", INTEGER,
-              "How far a signed time may be from the server's, in seconds."),
+       ALWAYS("window_s", INTEGER, "How far a signed time may be from the server's, in seconds."),
        SEQ);
 
 SCHEMA(rung_player_schema, "Player", "A player.", ALWAYS("player", STRING, "The id."),

@@ -250,10 +250,14 @@ static rung_status read_field(rung_json *r, rung_slice key, request *q) {
     static const struct {
         const char *name;
         size_t at;
-    } texts[] = {{"op", offsetof(request, op)},         {"topic", offsetof(request, topic)},
-                 {"player", offsetof(request, player)}, {"friends", offsetof(request, friends)},
-                 {"window", offsetof(request, window)}, {"window_id", offsetof(request, window_id)},
-                 {"scope", offsetof(request, scope)},   {"rank", offsetof(request, rank)},
+    } texts[] = {{"op", offsetof(request, op)},
+                 {"topic", offsetof(request, topic)},
+                 {"player", offsetof(request, player)},
+                 {"friends", offsetof(request, friends)},
+                 {"window", offsetof(request, window)},
+                 {"window_id", offsetof(request, window_id)},
+                 {"scope", offsetof(request, scope)},
+                 {"rank", offsetof(request, rank)},
                  {"board", offsetof(request, submission.board)},
                  {"session", offsetof(request, submission.session)},
                  {"time", offsetof(request, submission.time)},

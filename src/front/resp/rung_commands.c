@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
-enum { SIGNED_ARGS = 5 };  /* SIGNED session time nonce signature, at the end */
+enum { SIGNED_ARGS = 5 }; /* SIGNED session time nonce signature, at the end */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
 
 /* ---- arguments ---- */

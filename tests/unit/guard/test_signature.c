@@ -24,9 +24,8 @@ static rung_status read_fields(const char *session, const char *time, const char
                                rung_slice_str(signature), out, err);
 }
 
-static const rung_signed_text SENT = {{"POST", 4},
-                                      {TARGET, sizeof TARGET - 1},
-                                      {BODY, sizeof BODY - 1}};
+static const rung_signed_text SENT = {
+    {"POST", 4}, {TARGET, sizeof TARGET - 1}, {BODY, sizeof BODY - 1}};
 
 TEST(vectors) {
     char secret[RUNG_SESSION_SECRET_SIZE], id[RUNG_SESSION_ID_SIZE + 1] = "";
@@ -39,8 +38,8 @@ TEST(vectors) {
     CHECK_OK(read_fields(SESSION, TIME, NONCE, MAC, &s, NULL));
     CHECK(rung_signature_matches(&s, &SENT, secret));
     CHECK_OK(read_fields(SESSION, TIME, NONCE,
-                         "fd5817342b6609b7a99e79a05d557b0e7ff7f10218306cd96f01565c6b6a6830",
-                         &s, NULL));
+                         "fd5817342b6609b7a99e79a05d557b0e7ff7f10218306cd96f01565c6b6a6830", &s,
+                         NULL));
     rung_signed_text none = SENT;
     none.body = (rung_slice){NULL, 0};
     CHECK(rung_signature_matches(&s, &none, secret));
@@ -97,8 +96,16 @@ static void check_bad(const char *session, const char *time, const char *nonce, 
 
 TEST(fields_that_are_not_valid) {
     static const char mac[] = MAC;
-    static const char *const numbers[] = {"", "0", "07", "-1", "+1", "1 ", "1e3", "0x10",
-                                          "9223372036854775808", "18446744073709551617"};
+    static const char *const numbers[] = {"",
+                                          "0",
+                                          "07",
+                                          "-1",
+                                          "+1",
+                                          "1 ",
+                                          "1e3",
+                                          "0x10",
+                                          "9223372036854775808",
+                                          "18446744073709551617"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         check_bad(SESSION, numbers[i], NONCE, mac, "time");
         check_bad(SESSION, TIME, numbers[i], mac, "nonce");

@@ -467,7 +467,7 @@ TEST(showing_a_key_never_gives_less_than_showing_none) {
     CHECK_EQ_I64(know(a, token(token_ada), PEER, NOW, &ada, NULL), 0);
     CHECK_EQ_I64(know(a, rung_slice_str(texts[KEY_RACE]), PEER, NOW, &race, NULL), 0);
 #define KEYED(who, board, player)                                                                  \
-    (int)rung_access_allow(a, &who, &(rung_need){RUNG_ROLE_READ, true, board, player, 0, false},  \
+    (int)rung_access_allow(a, &who, &(rung_need){RUNG_ROLE_READ, true, board, player, 0, false},   \
                            NOW, NULL)
     CHECK_EQ_I64(KEYED(nobody, weekly, bob), RUNG_ACCESS_UNKNOWN);
     CHECK_EQ_I64(KEYED(ada, weekly, bob), RUNG_ACCESS_FORBIDDEN);

@@ -633,8 +633,8 @@ TEST(a_nonce_takes_effect_once_on_all_servers) {
     begin(&c, 3);
     def.update = RUNG_UPDATE_SUM;
     def.writers = RUNG_WRITERS_PLAYER;
-    CHECK_OK(rung_hub_define(c.servers[0].hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a,
-                             NULL));
+    CHECK_OK(
+        rung_hub_define(c.servers[0].hub, (rung_hub_sender){0}, RACE, &def, on_answer, &a, NULL));
     settle(&c);
     int64_t now_ms = rung_hub_now(c.servers[0].hub);
     rung_event e = {.kind = RUNG_EVENT_SESSION,
@@ -668,8 +668,8 @@ TEST(a_nonce_takes_effect_once_on_all_servers) {
     }
     rung_view v;
     rung_row row;
-    CHECK_OK(rung_state_view(rung_hub_state(c.servers[2].hub), &(rung_query){.board = RACE}, &v,
-                             NULL));
+    CHECK_OK(
+        rung_state_view(rung_hub_state(c.servers[2].hub), &(rung_query){.board = RACE}, &v, NULL));
     CHECK_EQ_U64(rung_view_top(&v, 0, 1, &row), 1);
     CHECK_EQ_I64(row.values[0].i, 20);
     check_equal(&c);
