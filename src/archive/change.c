@@ -5,6 +5,7 @@
 #include "codec/json_reader.h"
 #include "state/keyspace/keys.h"
 #include "state/replay.h"
+#include "state/review.h"
 
 enum { KEYS_SHOWN = 100 }; /* of one event */
 
@@ -123,6 +124,25 @@ static void write_ban(const rung_state *state, const rung_event *e, rung_json_wr
     write_banned(after, e->kind == RUNG_EVENT_BANNED);
 }
 
+/* The tentative score on which was decided, with the rules that it broke. */
+static void write_review(const rung_state *state, uint64_t id, rung_json_writer *w) {
+    rung_review r;
+    if (rung_state_review(state, id, &r) != RUNG_OK)
+        return;
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < r.value_count && i < 1; i++) {
+        rung_column column = {.type = (rung_score_type)r.types[i], .decimals = r.decimals[i]};
+        rung_json_write_key(w, r.is_delta ? RUNG_SLICE("delta") : RUNG_SLICE("score"));
+        rung_score_json_write(w, &column, r.values[i]);
+    }
+    RUNG_JSON_MEMBER(w, "at", time, r.at_ms);
+    RUNG_JSON_OPEN(w, "rules", array);
+    for (uint32_t i = 0; i < r.finding_count; i++)
+        rung_json_write_word(w, rung_rule_words[r.findings[i].rule]);
+    rung_json_close_array(w);
+    rung_json_close_object(w);
+}
+
 /* ---- keys of the Redis protocol ---- */
 
 static void write_key(const rung_state *state, rung_slice key, rung_json_writer *w) {
@@ -207,6 +227,8 @@ void rung_change_write(const rung_state *state, const rung_event *e, rung_json_w
         write_entry(state, e, before);
     } else if (e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED) {
         write_ban(state, e, before, after);
+    } else if (e->kind == RUNG_EVENT_REVIEWED) {
+        write_review(state, e->reviewed.id, before);
     } else if (e->kind == RUNG_EVENT_KEYS) {
         write_keys(state, e, before);
     } else if (e->kind == RUNG_EVENT_IDS_SET) {

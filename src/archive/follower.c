@@ -143,7 +143,7 @@ static result result_of(rung_status st, const rung_outcome *o) {
     if (st < 0) {
         r.rule = o->rule;
         r.values[0] = o->limit;
-    } else if (!o->duplicate) { /* that of a duplicate is the first one's */
+    } else if (!o->duplicate && !o->tentative) { /* that of a duplicate is the first one's */
         r.count = (uint8_t)o->value_count;
         memcpy(r.values, o->values, sizeof r.values);
     }

@@ -9,6 +9,7 @@
 #include "archive/scope_census.h"
 #include "codec/board_json.h"
 #include "codec/json_writer.h"
+#include "state/review.h"
 
 #include <inttypes.h>
 
@@ -111,13 +112,13 @@ enum {
 /* The limit, in the type of the score or of the rule itself. */
 static void put_limit(rung_json_writer *w, const rung_archive_effect *effect) {
     const rung_archive_values *v = &effect->result;
-    if (effect->rule == RUNG_RULE_RATE)
+    rung_measure measure = rung_rule_measure(effect->rule);
+    bool is_real = v->types[0] == RUNG_SCORE_REAL;
+    if (effect->rule == RUNG_RULE_RATE || measure == RUNG_MEASURE_INTEGER)
         RUNG_JSON_MEMBER(w, "limit", int, effect->limit.i);
-    else if (effect->rule == RUNG_RULE_Z)
+    else if (measure == RUNG_MEASURE_REAL || (measure == RUNG_MEASURE_SCORE && is_real))
         RUNG_JSON_MEMBER(w, "limit", real, effect->limit.d);
-    else if (effect->rule <= RUNG_RULE_STEP && v->types[0] == RUNG_SCORE_REAL)
-        RUNG_JSON_MEMBER(w, "limit", real, effect->limit.d);
-    else if (effect->rule <= RUNG_RULE_STEP) {
+    else if (measure == RUNG_MEASURE_SCORE) {
         RUNG_JSON_KEY(w, "limit");
         rung_json_write_fixed(w, effect->limit.i, v->decimals[0]);
     }
@@ -315,6 +316,16 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
         RUNG_JSON_MEMBER(w, "reason", string, e->ban.reason);
+        if (e->ban.until_ms)
+            RUNG_JSON_MEMBER(w, "until", time, e->ban.until_ms);
+        break;
+    case RUNG_EVENT_REVIEWED:
+        RUNG_JSON_MEMBER(w, "review", string,
+                         rung_slice_of(id, rung_review_id_format(e->reviewed.id, id)));
+        RUNG_JSON_MEMBER(w, "verdict", word, rung_verdict_words[e->reviewed.verdict]);
+        break;
+    case RUNG_EVENT_NOTED:
+        RUNG_JSON_MEMBER(w, "note", string, e->noted.note);
         break;
     case RUNG_EVENT_IDS_SET:
         RUNG_JSON_MEMBER(w, "capacity", uint, e->ids.capacity);
@@ -372,13 +383,16 @@ static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e,
     }
     const rung_actor none = {0}, *actor = e->has_actor ? &e->actor : &none;
     bool is_ban = e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED;
+    rung_slice reason = is_ban                           ? e->ban.reason
+                        : e->kind == RUNG_EVENT_REVIEWED ? e->reviewed.reason
+                                                         : actor->reason;
     return write_audit(a,
                        (rung_archive_audit){.seq = seq,
                                             .ts_ms = e->ts_ms,
                                             .actor_key = actor->key,
                                             .actor_player = actor->player,
                                             .actor_address = actor->address,
-                                            .reason = is_ban ? e->ban.reason : actor->reason,
+                                            .reason = reason,
                                             .kind = rung_slice_str(rung_event_kind_name(e->kind)),
                                             .board = board,
                                             .player = player,
@@ -449,6 +463,15 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         st = a->ops->hide(a, seq, board, player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED,
                           err);
         break;
+    case RUNG_EVENT_REVIEWED:
+        board = e->reviewed.board;
+        player = e->reviewed.player;
+        if (e->reviewed.verdict == RUNG_VERDICT_BAN)
+            st = a->ops->hide(a, seq, (rung_slice){0}, player, RUNG_HIDDEN_BANNED, true, err);
+        break;
+    case RUNG_EVENT_NOTED:
+        player = e->noted.player;
+        break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         board = e->window.board;
@@ -491,6 +514,8 @@ bool rung_archive_is_changed_by(const rung_event *event) {
     case RUNG_EVENT_PLAYER_ERASED:
     case RUNG_EVENT_BOARD_DELETED:
         return true;
+    case RUNG_EVENT_REVIEWED:
+        return event->reviewed.verdict == RUNG_VERDICT_BAN;
     case RUNG_EVENT_KEYS:
         return has_command(event, ENDS_KEYS | RENEWS_KEYS);
     default:

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #define RUNG_STATUS_MAP(X)                                                                         \
+    X(TENTATIVE, 5, "waits for a review")                                                          \
     X(PARTIAL, 4, "needs more input")                                                              \
     X(DUPLICATE, 3, "duplicate: the first answer stands")                                          \
     X(UNCHANGED, 2, "nothing changed")                                                             \

@@ -60,7 +60,7 @@ struct rung_command {
     X(ASK, replay_begin) X(ASK, replay_show) X(ASK, replay_moves) X(ASK, replay_swap)              \
     X(ASK, replay_undo) X(ASK, replay_drop)                                                        \
     X(ASK, player_show) X(ASK, player_set) X(ASK, player_ban) X(ASK, player_unban)                 \
-    X(ASK, player_friends) X(ASK, player_history)                                                  \
+    X(ASK, player_friends) X(ASK, player_history) X(ASK, reviews) X(ASK, review)                   \
     X(MOVE, import) X(MOVE, export)                                                                \
     X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore) X(FOLDER, join)     \
     X(FOLDER, log_cat) X(FOLDER, log_verify) X(FOLDER, log_repair) X(FOLDER, reconcile)            \

@@ -4,6 +4,7 @@
 
 #include "cli/terminal.h"
 #include "model/calendar.h"
+#include "state/review.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const char *kind_word(rung_event_kind kind, char word[KIND_WORD_MAX]) {
 
 bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
     char known[KIND_WORD_MAX];
-    for (int i = RUNG_EVENT_BOARD_DEFINED; i <= RUNG_EVENT_MATCH; i++)
+    for (int i = RUNG_EVENT_BOARD_DEFINED; i <= RUNG_EVENT_NOTED; i++)
         if (strcmp(word, kind_word((rung_event_kind)i, known)) == 0) {
             *kind_out = (rung_event_kind)i;
             return true;
@@ -36,7 +37,7 @@ bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
 #define AT(member) offsetof(rung_event, member)
 static const struct {
     size_t board, player, other;
-} subjects[RUNG_EVENT_SESSION + 1] = {
+} subjects[RUNG_EVENT_NOTED + 1] = {
     [RUNG_EVENT_BOARD_DEFINED] = {.board = AT(defined.board)},
     [RUNG_EVENT_BOARD_DELETED] = {.board = AT(deleted.board)},
     [RUNG_EVENT_SCORE] = {AT(score.board), AT(score.player), 0},
@@ -55,6 +56,8 @@ static const struct {
     [RUNG_EVENT_SHADOW_DROPPED] = {.board = AT(dropped.board)},
     [RUNG_EVENT_MATCH] = {.board = AT(match.board)},
     [RUNG_EVENT_SESSION] = {.player = AT(session.player)},
+    [RUNG_EVENT_REVIEWED] = {AT(reviewed.board), AT(reviewed.player), 0},
+    [RUNG_EVENT_NOTED] = {.player = AT(noted.player)},
 };
 
 static rung_slice slice_at(const rung_event *e, size_t offset) {
@@ -198,6 +201,13 @@ static void put_when(const writer *w, unsigned when) {
                        when & RUNG_IF_XX ? " xx" : "", when & RUNG_IF_GT ? " gt" : "",
                        when & RUNG_IF_LT ? " lt" : "");
     put_text(w, "when", rung_slice_of(text, (size_t)len));
+}
+
+static void describe_review(const writer *w, const rung_event *e) {
+    char id[RUNG_REVIEW_ID_TEXT_MAX];
+    put_text(w, "review", rung_slice_of(id, rung_review_id_format(e->reviewed.id, id)));
+    put_text(w, "verdict", rung_slice_str(rung_verdict_words[e->reviewed.verdict]));
+    put_optional(w, "reason", e->reviewed.reason);
 }
 
 static void describe_score(const writer *w, const rung_score_event *s) {
@@ -353,6 +363,14 @@ static void describe(const writer *w, const rung_event *e) {
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
         put_optional(w, "reason", e->ban.reason);
+        if (e->ban.until_ms)
+            put_time(w, "until", e->ban.until_ms);
+        break;
+    case RUNG_EVENT_REVIEWED:
+        describe_review(w, e);
+        break;
+    case RUNG_EVENT_NOTED:
+        put_optional(w, "note", e->noted.note);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:

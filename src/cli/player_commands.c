@@ -6,7 +6,7 @@
 
 typedef struct player_args {
     rung_ask_args ask;
-    const char *player, *reason;
+    const char *player, *reason, *until;
     rung_words pairs;
     rung_slice profile; /* JSON, before the change */
 } player_args;
@@ -124,15 +124,19 @@ const rung_command rung_command_player_set = {
 static const rung_option ban_options[] = {
     RUNG_OPERAND(player_args, player, "PLAYER", "the player"),
     RUNG_OPTION_TEXT(player_args, reason, "--reason", "TEXT", "stored in the log"),
+    RUNG_OPTION_TEXT(player_args, until, "--until", "TIME", "when the server lifts the ban"),
     RUNG_ASK_OPTIONS,
 };
 
 static void write_reason(rung_json_writer *w, const void *args) {
     const player_args *a = args;
-    if (!a->reason)
+    if (!a->reason && !a->until)
         return;
     rung_json_open_object(w);
-    RUNG_JSON_MEMBER(w, "reason", word, a->reason);
+    if (a->reason)
+        RUNG_JSON_MEMBER(w, "reason", word, a->reason);
+    if (a->until)
+        RUNG_JSON_MEMBER(w, "until", word, a->until);
     rung_json_close_object(w);
 }
 

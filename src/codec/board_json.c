@@ -103,13 +103,14 @@ enum { RULE_RULE, RULE_VALUE, RULE_PER, RULE_ACTION, RULE_FIELDS };
 static const rung_field rule_fields[RULE_FIELDS] = {
     [RULE_RULE] = {RUNG_NAMED("rule"), .types = RUNG_FIELD_STRING, .required = true,
                    .format = "enum|min|max|max_step|max_rate|submissions|z_score|z_player|"
-                             "first_min|first_max",
+                             "first_min|first_max|attested_duration|attested_seed|"
+                             "attested_replay",
                    .doc = "What is compared: see \"Rules\" in docs/boards.md.",
                    .example = "\"max_rate\""},
     [RULE_VALUE] = {RUNG_NAMED("value"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING,
-                    .format = "number", .required = true,
+                    .format = "number",
                     .doc = "The limit: a score, a number of points or submissions, or of "
-                           "deviations.",
+                           "deviations. Not of `attested_*`, which only ask that it is there.",
                     .example = "500"},
     [RULE_PER] = {RUNG_NAMED("per"), .types = RUNG_FIELD_NUMBER, .format = "positive",
                   .doc = "Seconds, 1 to 31622400: the time in which `max_rate` allows `value` "
@@ -118,7 +119,8 @@ static const rung_field rule_fields[RULE_FIELDS] = {
     [RULE_ACTION] = {RUNG_NAMED("action"), .types = RUNG_FIELD_STRING, .values = rung_action_words,
                      .fallback = "\"refuse\"",
                      .doc = "`refuse`: it changes nothing; `flag`: it counts, and the answer says "
-                            "which rules it broke."},
+                            "which rules it broke; `review`: it is tentative and counts when a "
+                            "moderator promotes it."},
 };
 static const rung_schema rule_schema = {
     .name = "Rule",
@@ -166,6 +168,8 @@ enum {
     BOARD_RULES,
     BOARD_WRITERS,
     BOARD_REVIEW,
+    BOARD_REVIEW_EXPIRES,
+    BOARD_REVIEW_OUTCOME,
     BOARD_EXPIRES,
     BOARD_SEQ,
     BOARD_FIELDS
@@ -267,7 +271,21 @@ static const rung_field board_fields[BOARD_FIELDS] = {
          .doc =
              "Who submits: `server`, trusted keys only; `player`, also players themselves, signed: "
              "see docs/trust.md."},
-    [BOARD_REVIEW] = {RUNG_NAMED("review"), .types = RUNG_FIELD_ANY, .format = "later"},
+    [BOARD_REVIEW] =
+        {RUNG_NAMED("review"), .types = RUNG_FIELD_STRING | RUNG_FIELD_NULL,
+         .format = "pattern:^(anomalies|top:[1-9][0-9]{0,6})$", .fallback = "null",
+         .doc = "What is tentative until a moderator promotes it, beside what breaks a rule with "
+                "the action `review`: `top:10`, a score that would enter the first ten of the "
+                "board's first window; `anomalies`, a score that breaks a rule with the action "
+                "`flag`.",
+         .example = "\"top:10\""},
+    [BOARD_REVIEW_EXPIRES] = {RUNG_NAMED("review_expires"), .types = RUNG_FIELD_NUMBER,
+                              .format = "positive", .fallback = "604800",
+                              .doc = "Seconds, 1 to 31622400, after which a tentative score is "
+                                     "decided by `review_outcome`."},
+    [BOARD_REVIEW_OUTCOME] = {RUNG_NAMED("review_outcome"), .types = RUNG_FIELD_STRING,
+                              .values = rung_outcome_words, .fallback = "\"reject\"",
+                              .doc = "What becomes of a tentative score that nobody decides on."},
     [BOARD_EXPIRES] = {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME, .format = "readonly",
                        .doc =
                            "When the board goes, with all its scores, because EXPIRE of the Redis "
@@ -417,16 +435,16 @@ static rung_status read_scope(rung_json *r, rung_board_def *def) {
 }
 
 /* "top:5" */
-static bool read_top(rung_slice text, rung_board_def *def) {
+static bool read_top(rung_slice text, int64_t max, uint32_t *top_out) {
     static const rung_slice prefix = {"top:", 4};
     int64_t top;
     if (text.len <= prefix.len || memcmp(text.ptr, prefix.ptr, prefix.len) != 0 ||
         text.ptr[prefix.len] == '0' ||
-        !rung_text_parse_plain(rung_slice_of(text.ptr + prefix.len, text.len - prefix.len), &top))
+        !rung_text_parse_plain(rung_slice_of(text.ptr + prefix.len, text.len - prefix.len), &top) ||
+        top > max)
         return false;
-    def->team_combine = RUNG_COMBINE_TOP;
-    def->team_top = (uint32_t)top;
-    return top > 0 && top <= RUNG_TEAM_TOP_MAX;
+    *top_out = (uint32_t)top;
+    return true;
 }
 
 static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_def *def,
@@ -444,7 +462,9 @@ static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_de
     int word = rung_word_find(rung_combine_words, combine);
     if (word >= 0 && word != RUNG_COMBINE_TOP)
         def->team_combine = (rung_combine)word;
-    else if (!read_top(combine, def))
+    else if (read_top(combine, RUNG_TEAM_TOP_MAX, &def->team_top))
+        def->team_combine = RUNG_COMBINE_TOP;
+    else
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.combine",
                                "expected sum, mean or top:1 to top:%d", RUNG_TEAM_TOP_MAX);
     return RUNG_OK;
@@ -518,15 +538,41 @@ static rung_status read_rule(rung_json *r, rung_board_def *def) {
         return rung_json_refuse(r, RUNG_ELIMIT, "too many rules; 16 are allowed");
     rung_board_rule *rule = &def->rules[def->rule_count++];
     int word = rung_word_find(rung_rule_words, slots[RULE_RULE].text);
-    if (word < 0 || rung_rule_measure((rung_rule)word) == RUNG_MEASURE_NONE)
+    if (word < 0 || !rung_rule_is_definable((rung_rule)word))
         return rung_json_refuse(r, RUNG_EINVAL, "no rule has this name");
+    bool has_value = rung_rule_measure((rung_rule)word) != RUNG_MEASURE_GIVEN;
+    if (has_value && !slots[RULE_VALUE].present)
+        return rung__json_refuse_missing(r, "value");
+    if (!has_value && slots[RULE_VALUE].present)
+        return rung_json_refuse(r, RUNG_EINVAL, "this rule has no value");
     *rule = (rung_board_rule){.rule = (rung_rule)word};
     if (slots[RULE_ACTION].present)
         rule->action = (rung_action)slots[RULE_ACTION].choice;
     if (slots[RULE_PER].present &&
         rung_text_parse_fixed(slots[RULE_PER].text, 3, &rule->per_ms, NULL) < 0)
         return rung_json_refuse(r, RUNG_EINVAL, "per: expected seconds with at most 3 decimals");
-    return read_rule_value(r, slots[RULE_VALUE].text, def, rule);
+    return has_value ? read_rule_value(r, slots[RULE_VALUE].text, def, rule) : RUNG_OK;
+}
+
+static rung_status read_review(const rung_slot *slots, rung_board_def *def, rung_err *err) {
+    const rung_slot *review = &slots[BOARD_REVIEW];
+    if (review->present && review->kind == RUNG_JSON_STRING) {
+        bool is_top = read_top(review->text, RUNG_REVIEW_TOP_MAX, &def->review_top);
+        if (!is_top && !rung_slice_eq(review->text, RUNG_SLICE("anomalies")))
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review",
+                                   "expected anomalies, or top:N with 1 to %d",
+                                   RUNG_REVIEW_TOP_MAX);
+        def->review = is_top ? RUNG_REVIEW_TOP : RUNG_REVIEW_ANOMALIES;
+    }
+    if (slots[BOARD_REVIEW_OUTCOME].present)
+        def->review_outcome = (rung_review_verdict)slots[BOARD_REVIEW_OUTCOME].choice;
+    if (!slots[BOARD_REVIEW_EXPIRES].present)
+        return RUNG_OK;
+    rung_status st =
+        read_seconds(&slots[BOARD_REVIEW_EXPIRES], "review_expires", &def->review_ms, err);
+    if (def->review_ms == RUNG_REVIEW_DEFAULT_MS)
+        def->review_ms = 0; /* the default is stored as absent */
+    return st;
 }
 
 static rung_status read_keep(rung_json *r, const rung_slot *slot, rung_board_def *def,
@@ -597,7 +643,7 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
         st = read_limits(r, &slots[BOARD_LIMITS], def, err);
     if (st >= 0 && slots[BOARD_RULES].present)
         st = read_items(r, &slots[BOARD_RULES], "rules", read_rule, def, err);
-    return st;
+    return st < 0 ? st : read_review(slots, def, err);
 }
 
 rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_board_def *def_out,
@@ -611,8 +657,6 @@ rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_boa
         st = rung_json_end(&r);
     if (st < 0)
         return st;
-    if (slots[BOARD_REVIEW].present)
-        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "review", "not supported yet");
     if (slots[BOARD_ID].present && !rung_slice_eq(slots[BOARD_ID].text, id))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id", "expected the one in the path, or none");
     st = read_slots(&r, slots, &def, err);
@@ -742,8 +786,25 @@ void rung_measure_json_write(rung_json_writer *w, const rung_column *score, rung
         rung_score_json_write(w, score, value);
     else if (measure == RUNG_MEASURE_INTEGER)
         rung_json_write_int(w, value.i);
+    else if (measure == RUNG_MEASURE_GIVEN)
+        rung_json_write_null(w);
     else
         rung_json_write_real(w, value.d);
+}
+
+static void write_review(rung_json_writer *w, const rung_board_def *def) {
+    char top[24] = "top:";
+    RUNG_JSON_KEY(w, "review");
+    if (def->review == RUNG_REVIEW_NONE)
+        rung_json_write_null(w);
+    else if (def->review == RUNG_REVIEW_ANOMALIES)
+        rung_json_write_word(w, "anomalies");
+    else
+        rung_json_write_string(
+            w, rung_slice_of(top, 4 + rung_digits_format(def->review_top, top + 4)));
+    RUNG_JSON_MEMBER(w, "review_expires", fixed,
+                     def->review_ms ? def->review_ms : RUNG_REVIEW_DEFAULT_MS, 3);
+    RUNG_JSON_MEMBER(w, "review_outcome", word, rung_outcome_words[def->review_outcome]);
 }
 
 static void write_rules(rung_json_writer *w, const rung_board_def *def) {
@@ -752,8 +813,10 @@ static void write_rules(rung_json_writer *w, const rung_board_def *def) {
         const rung_board_rule *r = &def->rules[i];
         rung_json_open_object(w);
         RUNG_JSON_MEMBER(w, "rule", word, rung_rule_words[r->rule]);
-        RUNG_JSON_KEY(w, "value");
-        rung_measure_json_write(w, &def->key.columns[0], rung_rule_measure(r->rule), r->value);
+        if (rung_rule_measure(r->rule) != RUNG_MEASURE_GIVEN) {
+            RUNG_JSON_KEY(w, "value");
+            rung_measure_json_write(w, &def->key.columns[0], rung_rule_measure(r->rule), r->value);
+        }
         if (rung_rule_has_per(r->rule))
             RUNG_JSON_MEMBER(w, "per", fixed, r->per_ms, 3);
         RUNG_JSON_MEMBER(w, "action", word, rung_action_words[r->action]);
@@ -784,6 +847,7 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     write_teams(w, def);
     write_limits(w, def);
     write_rules(w, def);
+    write_review(w, def);
     RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A board's definition as bytes, version 1, in the terms of base/bytes.h (an example is in docs/formats/events.md):
  *
- *   byte      1, the version, 2 of a rating board; bit 7: keep differs by the kind of window; bit 6: there are rules
+ *   byte      1, the version, 2 of a rating board; bit 7: keep differs by the kind of window; bit 6: there are rules;
+ *             bit 5: something about reviews
  *   text      title
  *   byte      columns, 1 to 3: the score and what comes after it
  *   per column:
@@ -30,7 +31,9 @@
  *   byte      writers
  *   with bit 6 of the version: number of rules (not 0); per rule byte rule, byte action; min, max, max_step, first_min
  *             and first_max as a value of the score, submissions as a number, the others as a real; of max_rate and
- *             submissions then a number of milliseconds
+ *             submissions then a number of milliseconds; attested_* have no value
+ *   with bit 5 of the version: byte review, and after top (1) a number, how many; number of milliseconds until a review
+ *             ends, 0 for the default; byte outcome, 0 reject, 1 promote; not all of them 0
  *
  * Valid = each value in its only encoding, nothing after it, and the definition passes rung_board_def_check().
  *
@@ -48,6 +51,7 @@
 
 #define DEF_VERSION    1
 #define RATING_VERSION 2 /* of rating boards: older programs must not take one for another */
+#define REVIEW_FLAG    0x20
 #define RULES_FLAG     0x40
 #define KEEP_FLAG      0x80 /* of the version, so that older programs refuse what they would get wrong */
 
@@ -83,6 +87,11 @@ rung_board_def rung_board_def_default(void) {
         .windows = RUNG_WINDOWS_ALL,
         .keep = RUNG_KEEP_DEFAULT,
     };
+}
+
+/* Is anything about reviews not as usual? */
+static bool has_review_part(const rung_board_def *def) {
+    return def->review || def->review_ms || def->review_outcome;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------- */
@@ -167,9 +176,11 @@ static rung_status check_rating(const rung_board_def *def, rung_err *err) {
         def->key.column_count != 1)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
                                "ratings need an integer or decimal score, desc, no columns");
-    if (def->limits || def->rule_count)
+    if (def->limits || def->rule_count || has_review_part(def))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "a rating board has none",
-                               def->limits ? "limits" : "rules");
+                               def->limits       ? "limits"
+                               : def->rule_count ? "rules"
+                                                 : "review");
     if (def->rating.system != rung_update_system(def->update))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rating", "parameters of another system");
     return rung_rating_params_check(&def->rating, err);
@@ -347,9 +358,9 @@ static rung_status check_rule_value(const rung_board_def *def, uint32_t i, rung_
 
 static rung_status check_rule(const rung_board_def *def, uint32_t i, rung_err *err) {
     const rung_board_rule *r = &def->rules[i];
-    if (rung_rule_measure(r->rule) == RUNG_MEASURE_NONE)
+    if (!rung_rule_is_definable(r->rule))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule", "not a rule of a board", i);
-    if (r->action > RUNG_ACTION_FLAG)
+    if (r->action > RUNG_ACTION_REVIEW)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].action", "expected one of %s", i,
                                RUNG_ALTERNATIVES(RUNG_ACTIONS));
     if (rung_rule_has_per(r->rule)
@@ -359,9 +370,10 @@ static rung_status check_rule(const rung_board_def *def, uint32_t i, rung_err *e
                                rung_rule_has_per(r->rule)
                                    ? "1 second to 366 days"
                                    : "only max_rate and submissions have it");
-    if (def->update == RUNG_UPDATE_COUNT && r->rule != RUNG_RULE_SUBMISSIONS)
+    if (def->update == RUNG_UPDATE_COUNT && r->rule != RUNG_RULE_SUBMISSIONS &&
+        rung_rule_measure(r->rule) != RUNG_MEASURE_GIVEN)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule",
-                               "a board that counts has only submissions", i);
+                               "a board that counts has only submissions and attested_*", i);
     if (r->rule == RUNG_RULE_MAX_RATE && def->key.columns[0].order == RUNG_ORDER_ASC)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rules[%u].rule", "max_rate needs order desc", i);
     for (uint32_t k = 0; k < i; k++)
@@ -380,6 +392,27 @@ static rung_status check_rules(const rung_board_def *def, rung_err *err) {
     return st;
 }
 
+static rung_status check_review(const rung_board_def *def, rung_err *err) {
+    bool is_top = def->review == RUNG_REVIEW_TOP;
+    if (def->review > RUNG_REVIEW_ANOMALIES)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review", "top:N or anomalies");
+    if (is_top ? def->review_top < 1 || def->review_top > RUNG_REVIEW_TOP_MAX : def->review_top)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review", "top:1 to top:%d", RUNG_REVIEW_TOP_MAX);
+    if (def->review_ms &&
+        (def->review_ms < RUNG_REVIEW_MIN_MS || def->review_ms > RUNG_REVIEW_MAX_MS))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review_expires", "1 second to 366 days");
+    if (def->review_outcome > RUNG_VERDICT_PROMOTE)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review_outcome", "reject or promote");
+    return RUNG_OK;
+}
+
+bool rung_board_has_reviews(const rung_board_def *def) {
+    for (uint32_t i = 0; i < def->rule_count; i++)
+        if (def->rules[i].action == RUNG_ACTION_REVIEW)
+            return true;
+    return def->review != RUNG_REVIEW_NONE;
+}
+
 bool rung_board_needs_form(const rung_board_def *def) {
     for (uint32_t i = 0; i < def->rule_count; i++)
         if (rung_rule_needs_form(def->rules[i].rule))
@@ -389,8 +422,8 @@ bool rung_board_needs_form(const rung_board_def *def) {
 
 rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
     static rung_status (*const CHECKS[])(const rung_board_def *, rung_err *) = {
-        check_columns, check_update, check_windows, check_clock,
-        check_scopes,  check_teams,  check_limits,  check_rules,
+        check_columns, check_update, check_windows, check_clock,  check_scopes,
+        check_teams,   check_limits, check_rules,   check_review,
     };
     if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "title",
@@ -513,11 +546,22 @@ static void code_rules(const rung__coder *c, rung_board_def *def) {
             code_value(c, def->key.columns[0].type, &r->value);
         else if (measure == RUNG_MEASURE_INTEGER)
             rung__code_positive(c, &r->value.i);
-        else
+        else if (measure != RUNG_MEASURE_GIVEN)
             rung__code_real(c, &r->value.d);
         if (rung_rule_has_per(r->rule))
             rung__code_positive(c, &r->per_ms);
     }
+}
+
+/* While decoding, review_ms is not 0 because the version says that this follows. */
+static void code_review(const rung__coder *c, rung_board_def *def) {
+    RUNG__CODE_BYTE(c, def->review);
+    if (def->review == RUNG_REVIEW_TOP)
+        rung__code_count(c, &def->review_top, RUNG_REVIEW_TOP_MAX);
+    rung__code_positive(c, &def->review_ms);
+    RUNG__CODE_BYTE(c, def->review_outcome);
+    if (c->r && !has_review_part(def))
+        rung_byte_reader_fail(c->r, "there is nothing about reviews");
 }
 
 static void code_elo(const rung__coder *c, rung_elo_params *e) {
@@ -590,11 +634,14 @@ static void code_def(const rung__coder *c, rung_board_def *def) {
     RUNG__CODE_BYTE(c, def->writers);
     if (def->rule_count)
         code_rules(c, def);
+    if (has_review_part(def))
+        code_review(c, def);
 }
 
 static uint8_t version_of(const rung_board_def *def) {
     return (uint8_t)((rung_update_is_rating(def->update) ? RATING_VERSION : DEF_VERSION) |
-                     (def->keep_kinds ? KEEP_FLAG : 0) | (def->rule_count ? RULES_FLAG : 0));
+                     (def->keep_kinds ? KEEP_FLAG : 0) | (def->rule_count ? RULES_FLAG : 0) |
+                     (has_review_part(def) ? REVIEW_FLAG : 0));
 }
 
 uint32_t rung_board_def_level(const rung_board_def *def) {
@@ -621,7 +668,8 @@ rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, run
     uint8_t version = rung_get_byte(&r);
     def.keep_kinds = version & KEEP_FLAG;
     def.rule_count = version & RULES_FLAG;
-    version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG);
+    def.review_ms = version & REVIEW_FLAG;
+    version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG | REVIEW_FLAG);
     if (!r.fault && version != DEF_VERSION && version != RATING_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);

@@ -34,6 +34,10 @@
 #define RUNG_GRACE_MAX_MS       (INT64_C(366) * 86400000)
 #define RUNG_HALF_LIFE_MIN_MS   INT64_C(60000)
 #define RUNG_HALF_LIFE_MAX_MS   (INT64_C(36500) * 86400000)
+#define RUNG_REVIEW_TOP_MAX     1000000
+#define RUNG_REVIEW_MIN_MS      INT64_C(1000)
+#define RUNG_REVIEW_MAX_MS      (INT64_C(366) * 86400000)
+#define RUNG_REVIEW_DEFAULT_MS  (INT64_C(7) * 86400000)
 
 /* The longest encoding; most of it is for zone rules. */
 #define RUNG_BOARD_DEF_BYTES_MAX ((size_t)80 << 10)
@@ -92,6 +96,10 @@ typedef struct rung_board_def {
     rung_writers writers;
     uint32_t rule_count;
     rung_board_rule rules[RUNG_BOARD_RULES_MAX]; /* judged in this order, after the limits */
+    rung_review_kind review;                     /* what else goes to a review */
+    uint32_t review_top;                         /* 1 to RUNG_REVIEW_TOP_MAX for top, 0 otherwise */
+    int64_t review_ms; /* when a review ends by itself; 0: RUNG_REVIEW_DEFAULT_MS */
+    rung_review_verdict review_outcome; /* and how: promote or reject */
 } rung_board_def;
 
 /* Does the board take matches, not scores? */
@@ -102,6 +110,8 @@ static inline rung_rating_system rung_update_system(rung_update update) {
     return (rung_rating_system)(update - RUNG_UPDATE_ELO);
 }
 
+/* May a submission become tentative? */
+bool rung_board_has_reviews(const rung_board_def *def);
 /* Do its rules need a player's earlier submissions? */
 bool rung_board_needs_form(const rung_board_def *def);
 

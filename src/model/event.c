@@ -40,6 +40,10 @@
  *                        then as a score
  *     session            byte is ended (0 or 1), text id, text player; if begun: text key, number expires, number
  *                        window, both in milliseconds
+ *     reviewed (27)      byte verdict, text board, text player, number id, text reason
+ *     noted (28)         byte 0, text player, text note
+ *     ban with an end (28)  byte 1 banned, 2 unbanned, text player, text reason, signed until (not 0); decoded, its
+ *                        kind is banned or unbanned
  *
  * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
@@ -305,7 +309,26 @@ static rung_status check_friends(const rung_event *e, rung_err *err) {
 
 static rung_status check_ban(const rung_event *e, rung_err *err) {
     rung_status st = check_name(e->ban.player, "player", err);
+    if (st == RUNG_OK && e->ban.until_ms)
+        st = check_time(e->ban.until_ms, "until", err);
     return st < 0 ? st : check_text(e->ban.reason, RUNG_REASON_MAX, "reason", err);
+}
+
+static rung_status check_reviewed(const rung_event *e, rung_err *err) {
+    rung_status st = check_board_and_player(e->reviewed.board, e->reviewed.player, err);
+    if (st == RUNG_OK && !e->reviewed.id)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id", "at least 1");
+    if (st == RUNG_OK && e->reviewed.verdict > RUNG_VERDICT_BAN)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "verdict", "expected one of %s",
+                             RUNG_ALTERNATIVES(RUNG_VERDICTS));
+    return st < 0 ? st : check_text(e->reviewed.reason, RUNG_REASON_MAX, "reason", err);
+}
+
+static rung_status check_noted(const rung_event *e, rung_err *err) {
+    rung_status st = check_name(e->noted.player, "player", err);
+    if (st == RUNG_OK && !e->noted.note.len)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "note", "must not be empty");
+    return st < 0 ? st : check_text(e->noted.note, RUNG_NOTE_MAX, "note", err);
 }
 
 static rung_status check_window(const rung_event *e, rung_err *err) {
@@ -508,6 +531,8 @@ static const event_kind KINDS[] = {
     [RUNG_EVENT_SHADOW_DROPPED] = {"shadow dropped", check_dropped},
     [RUNG_EVENT_MATCH] = {"match", check_match},
     [RUNG_EVENT_SESSION] = {"session", check_session},
+    [RUNG_EVENT_REVIEWED] = {"reviewed", check_reviewed},
+    [RUNG_EVENT_NOTED] = {"noted", check_noted},
 };
 
 static const event_kind *kind_of(unsigned number) {
@@ -545,8 +570,13 @@ static bool has_deletion(const rung_event *e) {
     return false;
 }
 
+/* Is it about a ban that ends by itself? */
+static bool has_terms(const rung_event *e) {
+    return (e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED) && e->ban.until_ms;
+}
+
 uint32_t rung_event_level(const rung_event *e) {
-    if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET ||
+    if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET || has_terms(e) ||
         (e->kind == RUNG_EVENT_SCORE && has_evidence(&e->score)))
         return 2;
     return e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
@@ -568,6 +598,8 @@ bool rung_event_is_audited(const rung_event *e) {
     case RUNG_EVENT_KEY_CHANGED:
     case RUNG_EVENT_BOARD_SWAPPED:
     case RUNG_EVENT_SHADOW_DROPPED:
+    case RUNG_EVENT_REVIEWED:
+    case RUNG_EVENT_NOTED:
         return true;
     case RUNG_EVENT_KEYS:
         return has_deletion(e);
@@ -623,8 +655,33 @@ static void code_keys(const rung__coder *c, rung_event *e) {
     e->keys.count = count & ~(uint32_t)KEYS_ADMIN;
 }
 
+/* The kind in the bytes. */
+static unsigned coded_kind(const rung_event *e) {
+    return has_terms(e) ? RUNG_EVENT_NOTED : e->kind;
+}
+
+/* A note, or a ban with an end. */
+static void code_noted(const rung__coder *c, rung_event *e) {
+    unsigned what = !has_terms(e) ? 0 : e->kind == RUNG_EVENT_BANNED ? 1 : 2;
+    RUNG__CODE_BYTE(c, what);
+    if (what > 2)
+        rung_byte_reader_fail(c->r, "neither a note nor a ban");
+    if (what == 0) {
+        rung__code_text(c, &e->noted.player);
+        rung__code_text(c, &e->noted.note);
+        return;
+    }
+    if (c->r)
+        e->kind = what == 1 ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED;
+    rung__code_text(c, &e->ban.player);
+    rung__code_text(c, &e->ban.reason);
+    rung__code_signed(c, &e->ban.until_ms);
+    if (c->r && !e->ban.until_ms)
+        rung_byte_reader_fail(c->r, "a ban without an end has another kind");
+}
+
 static void code_actor(const rung__coder *c, rung_event *e) {
-    unsigned kind = e->kind;
+    unsigned kind = coded_kind(e);
     rung__code_text(c, &e->actor.key);
     rung__code_text(c, &e->actor.player);
     rung__code_text(c, &e->actor.address);
@@ -664,7 +721,7 @@ static void code_match(const rung__coder *c, rung_event *e) {
 
 /* RUNG_OK, RUNG_EVERSION (an unknown kind), or the failure of a definition. Other faults are recorded in the reader. */
 static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err) {
-    switch (e->kind) {
+    switch (coded_kind(e)) {
     case RUNG_EVENT_BOARD_DEFINED:
         rung__code_text(c, &e->defined.board);
         return code_definition(c, e, err);
@@ -760,6 +817,16 @@ static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err)
         rung__code_text(c, &e->session.key);
         rung__code_positive(c, &e->session.expires_ms);
         rung__code_positive(c, &e->session.window_ms);
+        return RUNG_OK;
+    case RUNG_EVENT_REVIEWED:
+        RUNG__CODE_BYTE(c, e->reviewed.verdict);
+        rung__code_text(c, &e->reviewed.board);
+        rung__code_text(c, &e->reviewed.player);
+        rung__code_number(c, &e->reviewed.id);
+        rung__code_text(c, &e->reviewed.reason);
+        return RUNG_OK;
+    case RUNG_EVENT_NOTED:
+        code_noted(c, e);
         return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
@@ -883,7 +950,7 @@ __attribute__((noinline)) static rung_status encode_other(const rung_event *even
         return st;
     rung_byte_writer w = rung_byte_writer_of(out, size);
     rung_put_byte(&w, EVENT_VERSION);
-    rung_put_byte(&w, event->has_actor ? KIND_OF_ACTOR : (uint8_t)event->kind);
+    rung_put_byte(&w, event->has_actor ? KIND_OF_ACTOR : (uint8_t)coded_kind(event));
     rung_put_signed(&w, event->ts_ms);
     if (event->has_actor)
         code_actor(&(rung__coder){.w = &w}, (rung_event *)(uintptr_t)event);

@@ -22,6 +22,7 @@
 #define RUNG_FRIENDS_MAX         10000 /* whom one player may follow */
 #define RUNG_FRIENDS_BYTES_MAX   (RUNG_EVENT_BYTES_MAX - 256) /* packed: 52 bytes each for 10,000 */
 #define RUNG_REASON_MAX          256
+#define RUNG_NOTE_MAX            1024                        /* of a note on a player */
 #define RUNG_IDS_KEEP_MS_MAX     (INT64_C(36525) * 86400000) /* 100 years */
 #define RUNG_ACTOR_TEXT_MAX      64                          /* the id of a key */
 #define RUNG_ACTOR_ADDRESS_MAX   128
@@ -80,8 +81,10 @@ typedef enum rung_event_kind {
     RUNG_EVENT_BOARD_FILLED = 21,  /* part of a replayed board, for its shadow (docs/replay.md) */
     RUNG_EVENT_BOARD_SWAPPED = 22, /* a board and its shadow change places */
     RUNG_EVENT_SHADOW_DROPPED = 23,
-    RUNG_EVENT_MATCH = 24,   /* a result, for the ratings of a board */
-    RUNG_EVENT_SESSION = 26, /* a player's session began, or sessions were ended */
+    RUNG_EVENT_MATCH = 24,    /* a result, for the ratings of a board */
+    RUNG_EVENT_SESSION = 26,  /* a player's session began, or sessions were ended */
+    RUNG_EVENT_REVIEWED = 27, /* a tentative score is promoted or rejected, or its player banned */
+    RUNG_EVENT_NOTED = 28,    /* a note on a player; for the audit alone */
 } rung_event_kind;
 
 /* For rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: the score came as ZADD or ZINCRBY of one
@@ -188,7 +191,10 @@ typedef struct rung_event {
         } friends;
         struct {
             rung_slice player, reason; /* the reason may be empty; UTF-8 without NUL */
-        } ban;                         /* banned and unbanned */
+            /* Of banned: when it ends by itself; 0: never. Of unbanned: lift it only if that is its end, and has
+             * come; 0: in any case. */
+            int64_t until_ms;
+        } ban; /* banned and unbanned */
         struct {
             rung_slice board;
             uint32_t kind;     /* rung_window_kind, or 0 for a season */
@@ -240,6 +246,15 @@ typedef struct rung_event {
             int64_t expires_ms; /* log time from which it is refused */
             int64_t window_ms;  /* how far a signed time may be from log time */
         } session;
+        struct {
+            rung_slice board, player; /* of the tentative score */
+            uint64_t id;              /* of the review, see review.h; not 0 */
+            rung_review_verdict verdict;
+            rung_slice reason; /* as that of a ban */
+        } reviewed;
+        struct {
+            rung_slice player, note; /* 1 to RUNG_NOTE_MAX bytes of UTF-8 without NUL */
+        } noted;
     };
 } rung_event;
 

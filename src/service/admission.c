@@ -42,6 +42,8 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
     case RUNG_EVENT_KEY_CHANGED:
     case RUNG_EVENT_BOARD_SWAPPED:
     case RUNG_EVENT_SHADOW_DROPPED:
+    case RUNG_EVENT_REVIEWED:
+    case RUNG_EVENT_NOTED:
         break;
     }
     return false;

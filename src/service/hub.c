@@ -29,6 +29,7 @@ enum {
     WAITING_DEFAULT = 65536,
     TURN_MAX = 512,  /* items per turn: then the loop goes on */
     PLACE_TICKS = 5, /* ticks between two checks that the folder is still there */
+    UNBANS_MAX = 64, /* bans lifted at a tick */
     TRIM_TICKS = 10, /* ticks between two removals of old segments */
 };
 #define INLINE_BYTES_MAX        ((size_t)2 << 20)
@@ -66,6 +67,7 @@ struct rung_hub {
     uint8_t last_words[RUNG_NODE_REPORT_SIZE_MAX];
     rung_err first_err;
     uint32_t ticks;
+    uint32_t unbans;   /* ends of bans in flight */
     int64_t silent_ms; /* of a shared log, at the last tick */
     bool is_ready;
 };
@@ -725,6 +727,27 @@ static void look_after_snapshots(rung_hub *h) {
         rung_snapshots_trim(&h->snapshots);
 }
 
+static void unban_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                           const rung_err *err) {
+    rung_hub *h = ctx;
+    (void)st, (void)outcome, (void)err; /* a tick tries again */
+    h->unbans--;
+}
+
+/* Lift bans whose time has come. Each server of a shared log may: the first one counts. */
+static void lift_bans(rung_hub *h) {
+    rung_slice players[UNBANS_MAX];
+    int64_t untils[UNBANS_MAX];
+    uint32_t count = h->unbans ? 0
+                               : rung_state_bans_due(h->state, rung_log_time_now(&h->time),
+                                                     UNBANS_MAX, players, untils);
+    for (uint32_t i = 0; i < count; i++) {
+        rung_event event = {.kind = RUNG_EVENT_UNBANNED,
+                            .ban = {players[i], RUNG_SLICE("it has ended"), untils[i]}};
+        h->unbans += rung_hub_put(h, &event, unban_answered, h, NULL) == RUNG_OK;
+    }
+}
+
 void rung_hub_tick(rung_hub *h) {
     RUNG_ASSERT(!rung_commit_is_working(h->commit));
     h->probes_spent = 0;
@@ -743,6 +766,7 @@ void rung_hub_tick(rung_hub *h) {
     }
     if (rung_commit_may_put(h->commit, NULL) == RUNG_OK) {
         put_missing(h);
+        lift_bans(h);
         rung_commit_put_tick(h->commit);
         rung_hub_flush(h);
     }

@@ -16,6 +16,7 @@ typedef struct rung__stashed {
 } rung__stashed;
 
 typedef struct rung__ban {
+    int64_t until_ms; /* when the server lifts it; 0: never by itself */
     uint32_t count, cap;
     rung__stashed entries[];
 } rung__ban;
@@ -43,6 +44,9 @@ const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
 /* The scope values of a stashed entry, arranged for the slots the board has now. */
 void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
                           const rung__stashed *e, uint32_t *values);
+
+/* Set when a ban ends, with the state's note of the next end. Not the digest. */
+void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms);
 
 RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, const rung_event *e, rung_err *err);

@@ -16,6 +16,7 @@
 #include "state/lookahead.h"
 #include "state/match.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -936,6 +937,8 @@ void rung__board_delete(rung_state *s, rung__board *b) {
                               due_ms(b, b->windows[i]) <= s->next_close_ms);
     if (b->has_stash)
         rung__stash_forget(s, b->serial, NULL);
+    if (s->reviews.count)
+        rung__reviews_forget_board(s, b->number);
     rung__ids_forget_board(s, b);
     while (b->window_count)
         rung__window_remove(s, b, b->window_count - 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
  * to P3 of people.c; B3 of board.c; K1 of keys.c; M1, M2 of set.c; E1, E2 of expiry.c; D1: the digest is the sum of
- * the facts; H1, H4 of shadow.c; F1 to F3 of form.c. */
+ * the facts; H1, H4 of shadow.c; F1 to F3 of form.c; V1 to V4 of review.c. */
 #include "state/attribute.h"
 #include "state/digest.h"
 #include "state/keyspace/set.h"
 #include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -127,6 +128,7 @@ rung_digest rung__facts_digest(const rung_state *s) {
     rung__digest_add(&d, rung__ids_digest_all(s));
     rung__digest_add(&d, rung__sources_digest_all(s));
     rung__digest_add(&d, rung__sessions_digest_all(s));
+    rung__digest_add(&d, rung__reviews_digest_all(s));
     for (uint32_t i = 0; i < s->board_cap; i++)
         if (s->boards[i])
             rung__digest_add(&d, rung__board_digest_all(s, s->boards[i]));
@@ -156,6 +158,8 @@ const char *rung_state_check(const rung_state *s) {
         wrong = rung__sources_check(s);
     if (!wrong)
         wrong = rung__sessions_check(s);
+    if (!wrong)
+        wrong = rung__reviews_check(s);
     if (!wrong)
         wrong = check_friends(s);
     for (uint32_t i = 0; !wrong && i < s->attribute_cap; i++)

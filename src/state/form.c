@@ -144,6 +144,21 @@ void rung__form_note(rung_state *s, rung__board *b, uint32_t player, rung_value 
     count_fact(s, b, f, true);
 }
 
+void rung__form_learn(rung_state *s, rung__board *b, uint32_t player, rung_value x, bool is_last) {
+    rung__forms *all = &b->forms;
+    uint32_t i = rung_numbermap_get(&all->of, player);
+    if (i == RUNG_NUMBER_NONE) { /* the rule came after the submission */
+        rung__form_note(s, b, player, x, true);
+        return;
+    }
+    rung__form *f = &all->items[i];
+    count_fact(s, b, f, false);
+    if (is_last || f->count == 0)
+        f->last = x;
+    learn(b, f, magnitude(b, x));
+    count_fact(s, b, f, true);
+}
+
 /* ---- life ---- */
 
 static void forget_all(rung_state *s, rung__board *b) {

@@ -37,6 +37,9 @@ RUNG_NODISCARD rung_status rung__form_secure(rung_state *s, struct rung__board *
 /* An accepted submission of score `x`. Without `learns` it counts as a submission, but its score is not learned. */
 void rung__form_note(rung_state *s, struct rung__board *b, uint32_t player, rung_value x,
                      bool learns);
+/* A tentative score of the player was promoted: learn from it. `is_last`: the entry is this score now. Secured. */
+void rung__form_learn(rung_state *s, struct rung__board *b, uint32_t player, rung_value x,
+                      bool is_last);
 /* How far x is from what the player usually submits, in standard deviations. Negative: too little is known. */
 double rung__form_distance(const struct rung__board *b, const rung__form *f, rung_value x);
 /* When the present period of the board's rule `submissions` began; INT64_MIN: it has no such rule. */

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "state/board.h"
 #include "state/digest.h"
+#include "state/review.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,8 @@ static void answer_again(const rung_state *s, const rung__id_record *r, rung_out
     out->seq = r->seq;
     out->changed = r->changed;
     out->duplicate = true;
+    out->tentative = r->tentative;
+    out->review = r->tentative ? r->seq << RUNG_REVIEW_PART_BITS : 0;
     out->value_count = r->value_count;
     memcpy(out->values, r->values, sizeof out->values);
     out->rank_before = r->rank_before;
@@ -397,6 +400,7 @@ void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old
     r->next_player = out->next_number;
     r->changed = out->changed;
     r->has_next = out->has_next;
+    r->tentative = out->tentative;
     r->value_count = (uint8_t)out->value_count;
     r->rank_before = out->rank_before;
     r->rank = out->rank;

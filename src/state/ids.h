@@ -17,7 +17,7 @@ typedef struct rung__id_record {
     uint32_t board_prev, board_next; /* in the board's list */
     struct rung__board *board;       /* whose list it is in; NULL below level 1 */
     uint32_t next_player;            /* RUNG__NONE: nobody above, or erased since */
-    bool changed, has_next;
+    bool changed, has_next, tentative;
     uint8_t value_count;
     uint32_t rank_before, rank, total, passed;
     uint64_t seq;

@@ -173,6 +173,12 @@ static bool breaks_score(const rung__case *c, const rung_board_rule *r, const ru
     return apart(column, to, from, r->value);
 }
 
+static bool is_missing(const rung_attested *a, rung_rule rule) {
+    return rule == RUNG_RULE_DURATION ? !a->has_duration
+           : rule == RUNG_RULE_SEED   ? !a->seed.len
+                                      : !a->replay.len;
+}
+
 static bool breaks(const rung__case *c, const rung_board_rule *r, const rung__form *f,
                    rung_value *value) {
     if (r->rule == RUNG_RULE_SUBMISSIONS) {
@@ -180,6 +186,8 @@ static bool breaks(const rung__case *c, const rung_board_rule *r, const rung__fo
         value->i = (f && f->period_ms == period_ms ? (int64_t)f->in_period : 0) + 1;
         return value->i > r->value.i;
     }
+    if (rung_rule_measure(r->rule) == RUNG_MEASURE_GIVEN)
+        return is_missing(&c->e->attested, r->rule);
     if (!has_score(c))
         return false;
     switch (r->rule) {

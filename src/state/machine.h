@@ -21,6 +21,16 @@ typedef __int128 rung__wide;
 
 enum { RUNG__DEFS = 64 };
 
+/* Tentative scores, see review.c. */
+typedef struct rung__reviews {
+    struct rung__review *items; /* by id */
+    uint32_t *players;          /* of each: looked through often */
+    uint32_t count, cap, player_cap;
+    int64_t next_ms;            /* none expires before it */
+    struct rung_finding *spare; /* for the next one */
+    uint32_t spare_count;
+} rung__reviews;
+
 struct rung_state {
     const rung_alloc *alloc;
     rung_hash_key hash_key;
@@ -42,9 +52,11 @@ struct rung_state {
     struct rung__attribute *attributes;
     uint32_t attribute_cap;
     rung__sparse profiles, friends, bans;
+    int64_t next_ban_end_ms; /* no ban ends by itself before it */
     rung__ids ids;
     rung__sources sources;
     rung__sessions sessions;
+    rung__reviews reviews;
     /* The level of rules by which events are applied; 0: before there were levels. */
     uint32_t rules;
     bool has_keys; /* the server that wrote the log had API keys */

@@ -14,6 +14,7 @@
 #include "state/digest.h"
 #include "state/keyspace/set.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <stdlib.h>
@@ -402,8 +403,54 @@ static rung_digest stashed_digest(uint32_t player, const rung__stashed *e) {
                              RUNG_LADDER_WORDS_MAX);
 }
 
-static rung_digest ban_digest(uint32_t player) {
-    return rung__fact_digest(RUNG__FACT_BAN, player, 0, NULL, 0);
+static rung_digest ban_digest(uint32_t player, const rung__ban *ban) {
+    rung_digest d = rung__fact_digest(RUNG__FACT_BAN, player, 0, NULL, 0);
+    if (ban->until_ms)
+        rung__digest_add(
+            &d, rung__fact_digest(RUNG__FACT_BAN_END, player, (uint64_t)ban->until_ms, NULL, 0));
+    return d;
+}
+
+void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms) {
+    ban->until_ms = until_ms;
+    if (until_ms && until_ms < s->next_ban_end_ms)
+        s->next_ban_end_ms = until_ms;
+}
+
+/* A banned player is banned again: only the end changes. */
+static rung_status change_end(rung_state *s, uint32_t player, rung__ban *ban, int64_t until_ms) {
+    if (ban->until_ms == until_ms)
+        return RUNG_UNCHANGED;
+    rung__digest_subtract(&s->digest, ban_digest(player, ban));
+    rung__ban_set_end(s, ban, until_ms);
+    rung__digest_add(&s->digest, ban_digest(player, ban));
+    return RUNG_OK;
+}
+
+int64_t rung_state_banned_until(const rung_state *s, rung_slice id) {
+    uint32_t player;
+    if (rung_names_find(s->players, id, &player) != RUNG_OK)
+        return 0;
+    const rung__ban *ban = rung__sparse_get(&s->bans, player);
+    return ban ? ban->until_ms : 0;
+}
+
+uint32_t rung_state_bans_due(rung_state *s, int64_t now_ms, uint32_t room, rung_slice *players,
+                             int64_t *untils) {
+    uint32_t player = 0, count = 0;
+    int64_t next_ms = INT64_MAX;
+    if (now_ms < s->next_ban_end_ms)
+        return 0;
+    for (const rung__ban *ban; (ban = rung__ban_next(s, &player)); player++) {
+        if (ban->until_ms && ban->until_ms <= now_ms && count < room) {
+            players[count] = rung_names_id(s->players, player);
+            untils[count++] = ban->until_ms;
+        }
+        if (ban->until_ms && ban->until_ms < next_ms)
+            next_ms = ban->until_ms;
+    }
+    s->next_ban_end_ms = next_ms;
+    return count;
 }
 
 rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *err) {
@@ -412,14 +459,16 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
     rung_status st = rung__intern_player(s, event->ban.player, &player);
     if (st < 0)
         return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
-    if (rung__sparse_get(&s->bans, player))
-        return RUNG_UNCHANGED;
+    rung__ban *ban = rung__sparse_get(&s->bans, player);
+    if (ban)
+        return change_end(s, player, ban, event->ban.until_ms);
     for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         ranked += w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK;
-    rung__ban *ban = rung_alloc_zeroed(s->alloc, ban_bytes(ranked));
+    ban = rung_alloc_zeroed(s->alloc, ban_bytes(ranked));
     if (!ban)
         return RUNG_ENOMEM;
     ban->cap = ranked;
+    rung__ban_set_end(s, ban, event->ban.until_ms);
     if (rung__sparse_put(&s->bans, s->alloc, player, ban) < 0) {
         rung_alloc_free(s->alloc, ban, ban_bytes(ranked));
         return RUNG_ENOMEM;
@@ -439,7 +488,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
         rung__ranking_remove(s, b, w, player, e->values);
         rung__digest_add(&s->digest, stashed_digest(player, e));
     }
-    rung__digest_add(&s->digest, ban_digest(player));
+    rung__digest_add(&s->digest, ban_digest(player, ban));
     s->people_version = s->seq;
     rung__shadow_interrupt_all(s);
     return RUNG_OK;
@@ -459,7 +508,7 @@ static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
     s->people_version = s->seq;
     for (uint32_t k = 0; k < ban->count; k++)
         rung__digest_subtract(&s->digest, stashed_digest(player, &ban->entries[k]));
-    rung__digest_subtract(&s->digest, ban_digest(player));
+    rung__digest_subtract(&s->digest, ban_digest(player, ban));
     rung__sparse_remove(&s->bans, player);
 }
 
@@ -470,7 +519,8 @@ rung_status rung__apply_unban(rung_state *s, const rung_event *event, rung_err *
     if (rung_names_find(s->players, event->ban.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     rung__ban *ban = rung__sparse_get(&s->bans, player);
-    if (!ban)
+    int64_t until_ms = event->ban.until_ms;
+    if (!ban || (until_ms && (ban->until_ms != until_ms || s->time_ms < until_ms)))
         return RUNG_UNCHANGED;
     ban_remove(s, player, ban);
     rung__shadow_interrupt_all(s);
@@ -575,6 +625,7 @@ rung_status rung__stash_put(rung_state *s, uint32_t player, rung__board *b, cons
     if (!ban)
         return RUNG_ENOMEM;
     ban->cap = old->count + 1;
+    ban->until_ms = old->until_ms;
     uint32_t at = 0;
     while (at < old->count && stashed_before(s, &old->entries[at], b, w))
         at++;
@@ -708,6 +759,8 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     forget_rates(s, player);
     forget_ratings(s, player);
     rung__ids_forget_player(s, player);
+    if (s->reviews.count)
+        rung__reviews_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)
         return RUNG_ENOMEM;
     rung__forget_player(s, player);
@@ -731,7 +784,7 @@ static rung_digest rest_digest(const rung_state *s, uint32_t player) {
         rung__digest_add(&d,
                          rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
     if (ban)
-        rung__digest_add(&d, ban_digest(player));
+        rung__digest_add(&d, ban_digest(player, ban));
     for (uint32_t k = 0; ban && k < ban->count; k++)
         rung__digest_add(&d, stashed_digest(player, &ban->entries[k]));
     return d;

@@ -12,6 +12,7 @@
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <math.h>
@@ -25,11 +26,12 @@ typedef struct submission {
     int64_t at_ms;
     uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
     bool new_player;
-    uint32_t record; /* of the id; RUNG__NONE: none */
-    bool old_record; /* the record is of the same id, too old to count */
-    uint32_t count;  /* windows reached */
-    uint32_t fresh;  /* of these, to be opened */
-    uint32_t ahead;  /* of these, that begin after log time */
+    bool is_promoted; /* it was tentative: judged and counted before */
+    uint32_t record;  /* of the id; RUNG__NONE: none */
+    bool old_record;  /* the record is of the same id, too old to count */
+    uint32_t count;   /* windows reached */
+    uint32_t fresh;   /* of these, to be opened */
+    uint32_t ahead;   /* of these, that begin after log time */
     /* The rate counts of a minute that begins with this submission; NULL: no rate limit. */
     rung_numbermap *new_minute;
     rung__reach *reached;
@@ -238,6 +240,28 @@ static rung_status find_and_become(const submission *u, rung__reach *r) {
     return rung__score_become(u->b, u->e, u->at_ms, r);
 }
 
+/* Does the entry become another one? */
+static bool moves(const submission *u, const rung__reach *r) {
+    return memcmp(r->key, r->old_key, rung_keyspec_words(&u->b->def->key) * sizeof *r->key) != 0;
+}
+
+/* The rank that the new entry would have in the first window reached. */
+static uint32_t rank_in(const submission *u, rung_rank_style style) {
+    const rung__reach *r = &u->reached[0];
+    uint32_t rank = 1;
+    if (!r->window)
+        return 1;
+    if (r->existed && !moves(u, r)) {
+        rung_ignore(rung_ladder_rank(r->window->ladder, u->player, style, &rank), "it is there");
+        return rank;
+    }
+    rank = rung_ladder_rank_of_key(r->window->ladder, r->key, style);
+    /* The player's own old entry, if it is above, leaves its place. */
+    return rank - (r->existed && style != RUNG_RANK_DENSE &&
+                   memcmp(r->old_key, r->key, sizeof r->key) != 0 &&
+                   rung_ladder_rank_of_key(r->window->ladder, r->old_key, style) < rank);
+}
+
 /* ---- limits ---- */
 
 static bool less(const rung_column *column, rung_value a, rung_value b) {
@@ -252,12 +276,46 @@ static rung__case case_of(const submission *u) {
     return (rung__case){u->s, u->b, u->e, u->player, &u->reached[0], u->s->time_ms};
 }
 
-/* The limit or rule that refuses; otherwise `out` has those that flag. */
+static uint32_t rank_of(const submission *u) {
+    return rank_in(u, u->b->def->rank);
+}
+
+/* Would the submission enter the first places that the definition's `review` names? Then add the finding. */
+static uint32_t judge_top(const submission *u, uint32_t n, rung_finding *findings) {
+    const rung_board_def *def = u->b->def;
+    const rung__reach *r = &u->reached[0];
+    if (def->review != RUNG_REVIEW_TOP || (r->existed && !moves(u, r)))
+        return n;
+    uint32_t rank = rank_of(u);
+    if (rank > def->review_top)
+        return n;
+    findings[n] =
+        (rung_finding){RUNG_RULE_TOP, RUNG_ACTION_REVIEW, {.i = rank}, {.i = def->review_top}};
+    return n + 1;
+}
+
+/* Every rule that it breaks. */
+static uint32_t find_all(const submission *u, const rung__case *c, rung_finding *findings) {
+    uint32_t n = u->b->def->rule_count ? rung__judge_rules(c, findings) : 0;
+    for (uint32_t i = 0; i < n && u->b->def->review == RUNG_REVIEW_ANOMALIES; i++)
+        if (findings[i].action == RUNG_ACTION_FLAG)
+            findings[i].action = RUNG_ACTION_REVIEW;
+    return judge_top(u, n, findings);
+}
+
+static bool needs_review(uint32_t n, const rung_finding *findings) {
+    for (uint32_t i = 0; i < n; i++)
+        if (findings[i].action == RUNG_ACTION_REVIEW)
+            return true;
+    return false;
+}
+
+/* The limit or rule that refuses; otherwise `out` has those that do not. */
 static rung_rule judge(const submission *u, rung_outcome *out) {
     rung__case c = case_of(u);
     rung_finding findings[RUNG_FINDINGS_MAX];
     rung_rule rule = u->b->def->limits ? rung__judge_limits(&c, &out->limit) : RUNG_RULE_NONE;
-    uint32_t n = rule || !u->b->def->rule_count ? 0 : rung__judge_rules(&c, findings);
+    uint32_t n = rule ? 0 : find_all(u, &c, findings);
     for (uint32_t i = 0; i < n && !rule; i++)
         if (findings[i].action == RUNG_ACTION_REFUSE) {
             out->limit = findings[i].limit;
@@ -274,7 +332,7 @@ rung_digest rung__rate_digest(const rung__board *b, uint32_t player, uint32_t co
 }
 
 static rung_status secure_rate(submission *u) {
-    if (!(u->b->def->limits & RUNG_LIMIT_RATE))
+    if (!u->new_minute)
         return RUNG_OK;
     if (minute_is_new(u))
         return rung_numbermap_reserve(u->new_minute, u->s->alloc, u->player);
@@ -285,7 +343,7 @@ static rung_status secure_rate(submission *u) {
 
 static void count_rate(submission *u) {
     rung__board *b = u->b;
-    if (!(b->def->limits & RUNG_LIMIT_RATE))
+    if (!u->new_minute)
         return;
     if (minute_is_new(u)) { /* nobody's old count matters any more */
         rung_numbermap_deinit(&b->rate, u->s->alloc);
@@ -322,9 +380,8 @@ static void release(submission *u) {
     }
 }
 
-/* Reserve everything the change may need, including new windows. Exception: without scopes, the first window's put is
- * not reserved; it comes first and may fail. */
-static rung_status secure(submission *u) {
+/* Reserve what even a tentative score needs. */
+static rung_status secure_sender(submission *u) {
     rung_state *s = u->s;
     if (u->player == RUNG_PLAYER_NONE) {
         rung_status st = rung__intern_player(s, u->e->player, &u->player);
@@ -336,6 +393,18 @@ static rung_status secure(submission *u) {
         u->record = RUNG__NONE;
         return RUNG_ENOMEM;
     }
+    if (rung_board_needs_form(u->b->def) && rung__form_secure(s, u->b, u->player) < 0)
+        return RUNG_ENOMEM;
+    return secure_rate(u);
+}
+
+/* Reserve everything the change may need, including new windows. Exception: without scopes, the first window's put is
+ * not reserved; it comes first and may fail. */
+static rung_status secure(submission *u) {
+    rung_state *s = u->s;
+    rung_status st = secure_sender(u);
+    if (st < 0)
+        return st;
     if (u->fresh && rung__window_list_reserve(s, u->b, u->fresh) < 0)
         return RUNG_ENOMEM;
     for (uint32_t i = 0; i < u->count; i++) {
@@ -351,9 +420,7 @@ static rung_status secure(submission *u) {
         if (rung__ranking_secure(s, u->b, r->window, u->player, !r->existed) < 0)
             return RUNG_ENOMEM;
     }
-    if (rung_board_needs_form(u->b->def) && rung__form_secure(s, u->b, u->player) < 0)
-        return RUNG_ENOMEM;
-    return secure_rate(u);
+    return RUNG_OK;
 }
 
 /* ---- the answer ---- */
@@ -413,6 +480,16 @@ static rung__descents descents_for(const submission *u, uint32_t i) {
     return (rung__descents){&p->descents[i], p->slots[i], p->slot_count};
 }
 
+/* `is_moved`: the entry is another one now. */
+static void note_form(const submission *u, bool is_moved) {
+    rung__case c = case_of(u);
+    bool learns = u->b->def->update != RUNG_UPDATE_COUNT;
+    if (!u->is_promoted)
+        rung__form_note(u->s, u->b, u->player, rung__judged_score(&c), learns);
+    else if (learns)
+        rung__form_learn(u->s, u->b, u->player, rung__judged_score(&c), is_moved);
+}
+
 /* Change everything. Only the very first put can fail, and then nothing has changed. */
 static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
@@ -453,11 +530,8 @@ static rung_status commit(submission *u, rung_outcome *out) {
         }
     out->changed = any == RUNG_OK;
     count_rate(u);
-    if (rung_board_needs_form(u->b->def)) {
-        rung__case c = case_of(u);
-        rung__form_note(u->s, u->b, u->player, rung__judged_score(&c),
-                        u->b->def->update != RUNG_UPDATE_COUNT);
-    }
+    if (rung_board_needs_form(u->b->def))
+        note_form(u, any == RUNG_OK);
     if (u->record != RUNG__NONE)
         rung__ids_remember(u->s, u->b, u->record, u->old_record, u->e, out);
     return any;
@@ -577,13 +651,74 @@ static rung_status reach(submission *u, rung_outcome *out, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung__review review_of(const submission *u, uint32_t finding_count) {
+    const rung_score_event *e = u->e;
+    const rung_board_def *def = u->b->def;
+    rung__review r = {.board = u->b->number,
+                      .player = u->player,
+                      .ts_ms = u->s->time_ms,
+                      .at_ms = u->at_ms,
+                      .value_count = (uint8_t)e->value_count,
+                      .score_type = (uint8_t)def->key.columns[0].type,
+                      .score_decimals = (uint8_t)def->key.columns[0].decimals,
+                      .outcome = (uint8_t)def->review_outcome,
+                      .is_delta = e->is_delta,
+                      .is_left_out = u->s->shadow_skip,
+                      .finding_count = finding_count};
+    r.expires_ms = r.ts_ms + (def->review_ms ? def->review_ms : RUNG_REVIEW_DEFAULT_MS);
+    for (uint32_t i = 0; i < e->value_count; i++) {
+        r.values[i] = e->values[i];
+        r.types[i] = e->types[i];
+        r.decimals[i] = e->decimals[i];
+    }
+    return r;
+}
+
+/* A rule asks for a review: the score waits. It counts as a submission of its player, but nobody learns from it. */
+static rung_status hold_back(submission *u, rung_outcome *out, rung_err *err) {
+    const rung__reach *first = &u->reached[0];
+    rung_state *s = u->s;
+    rung_status st = rung__reviews_admit(s, u->player, err);
+    if (st < 0) {
+        out->finding_count = 0;
+        return st;
+    }
+    st = secure_sender(u);
+    if (st >= 0)
+        st = rung__reviews_secure(s, out->finding_count);
+    if (st < 0) {
+        u->count = 0; /* no window was opened */
+        release(u);
+        return st == RUNG_ELIMIT ? RUNG_FAIL_FIELD(err, st, "player", "player limit reached") : st;
+    }
+    rung__review r = review_of(u, out->finding_count);
+    rung__review_add(s, &r, out->findings);
+    set_types(u->b, out);
+    rung__key_values(u->b, first->key, s->time_ms, out->values, NULL);
+    out->is_new = false;
+    out->tentative = true;
+    out->review = r.id;
+    out->rank = rank_of(u);
+    out->total = first->window ? rung_ladder_count(first->window->ladder) : 0;
+    if (first->existed)
+        rung_ignore(
+            rung_ladder_rank(first->window->ladder, u->player, u->b->def->rank, &out->rank_before),
+            "it is there");
+    count_rate(u);
+    if (rung_board_needs_form(u->b->def))
+        rung__form_note(s, u->b, u->player, (rung_value){0}, false);
+    if (u->record != RUNG__NONE)
+        rung__ids_remember(s, u->b, u->record, u->old_record, u->e, out);
+    return RUNG_TENTATIVE;
+}
+
 static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     const rung__prepared *p = u->prepared;
     rung__reach room[RUNG__REACH_MAX];
     rung_numbermap minute;
     bool is_ready = p && p->is_ready && p->time_ms == u->s->time_ms && p->serial == u->b->serial;
     u->b->submissions++;
-    if (u->b->def->limits & RUNG_LIMIT_RATE) {
+    if (u->b->def->limits & RUNG_LIMIT_RATE && !u->is_promoted) {
         memset(&minute, 0, sizeof minute);
         u->new_minute = &minute;
     }
@@ -601,12 +736,15 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     }
     if (u->e->when & RUNG_IF_MASK && is_held(u))
         return hold(u, out);
-    if ((u->b->def->limits || u->b->def->rule_count) && (out->rule = (uint8_t)judge(u, out))) {
+    bool is_judged = u->b->def->limits || u->b->def->rule_count || u->b->def->review;
+    if (is_judged && !u->is_promoted && (out->rule = (uint8_t)judge(u, out))) {
         set_types(u->b, out);
         out->value_count = 0;
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
                                rung_rule_words[out->rule]);
     }
+    if (needs_review(out->finding_count, out->findings) && !u->b->twin)
+        return hold_back(u, out, err);
     if (u->fresh && !rung__window_may_open(u->s, u->b, u->fresh, u->ahead))
         return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window", "window limit of the board reached");
     st = secure(u);
@@ -650,24 +788,6 @@ static rung_status apply(rung_state *s, const rung_score_event *e, const rung__p
 
 /* ---- dry runs ---- */
 
-/* The rank that the new entry would have in the first window reached. */
-static uint32_t rank_of(const submission *u) {
-    const rung__reach *r = &u->reached[0];
-    rung_rank_style style = u->b->def->rank;
-    uint32_t words = rung_keyspec_words(&u->b->def->key), rank = 1;
-    if (!r->window)
-        return 1;
-    if (r->existed && memcmp(r->key, r->old_key, words * sizeof *r->key) == 0) {
-        rung_ignore(rung_ladder_rank(r->window->ladder, u->player, style, &rank), "it is there");
-        return rank;
-    }
-    rank = rung_ladder_rank_of_key(r->window->ladder, r->key, style);
-    /* The player's own old entry, if it is above, leaves its place. */
-    return rank - (r->existed && style != RUNG_RANK_DENSE &&
-                   memcmp(r->old_key, r->key, sizeof r->key) != 0 &&
-                   rung_ladder_rank_of_key(r->window->ladder, r->old_key, style) < rank);
-}
-
 void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t now_ms,
                       rung_judgement *out, rung_err *err) {
     rung__reach room[RUNG__REACH_MAX];
@@ -687,17 +807,21 @@ void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t no
     rung__case c = case_of(&u);
     c.now_ms = now_ms > c.now_ms ? now_ms : c.now_ms;
     out->rule = u.b->def->limits ? (uint8_t)rung__judge_limits(&c, &out->limit) : RUNG_RULE_NONE;
-    out->finding_count = rung__judge_rules(&c, out->findings);
+    out->finding_count = find_all(&u, &c, out->findings);
     for (uint32_t i = 0; i < out->finding_count && !out->rule; i++)
         if (out->findings[i].action == RUNG_ACTION_REFUSE) {
             out->rule = out->findings[i].rule;
             out->limit = out->findings[i].limit;
         }
+    if (!out->rule && needs_review(out->finding_count, out->findings)) {
+        out->tentative = true;
+        out->status = rung__reviews_admit(s, u.player, err);
+    }
     if (out->rule)
         out->status =
             RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
                             rung_rule_words[out->rule]);
-    else
+    else if (out->status >= 0)
         out->rank = rank_of(&u);
 }
 
@@ -788,6 +912,36 @@ static rung_status adapt(const rung__board *b, rung_score_event *e) {
         if (adapt_value(&key->columns[i], e, i) < 0)
             return RUNG_ERANGE;
     return RUNG_OK;
+}
+
+bool rung__score_would(const rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                       const rung_score_event *e, rung_rank_style style, rung__reach *r_out,
+                       uint32_t *rank_out) {
+    rung_score_event own = *e;
+    submission u = {.s = (rung_state *)(uintptr_t)s, /* only read */
+                    .b = b,
+                    .e = &own,
+                    .at_ms = e->at_ms,
+                    .player = player,
+                    .reached = r_out};
+    *r_out = (rung__reach){.window = w};
+    if (adapt(b, &own) < 0 || find_and_become(&u, r_out) < 0 ||
+        (r_out->existed && !moves(&u, r_out)))
+        return false;
+    *rank_out = rank_in(&u, style);
+    return true;
+}
+
+rung_status rung__score_promote(rung_state *s, rung__board *b, const rung_score_event *e,
+                                rung_err *err) {
+    rung_score_event own = *e;
+    rung_outcome out;
+    submission u = {.s = s, .b = b, .e = &own, .record = RUNG__NONE, .is_promoted = true};
+    memset(&out, 0, offsetof(rung_outcome, windows));
+    if (adapt(b, &own) < 0)
+        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "score",
+                               "the board has another type of score now");
+    return submit(&u, &out, err);
 }
 
 rung_status rung__score_follow(rung_state *s, rung__board *b, const rung_score_event *e) {

@@ -38,6 +38,16 @@ static inline bool rung__is_brief(const rung_state *s, const rung_score_event *e
 RUNG_NODISCARD rung_status rung__score_follow(rung_state *s, rung__board *b,
                                               const rung_score_event *e);
 
+/* What a player's entry in a window (of the main ranking) would become by a tentative score, and its ranks. false: it
+ * would not change. */
+bool rung__score_would(const rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                       const rung_score_event *e, rung_rank_style style, rung__reach *r_out,
+                       uint32_t *rank_out);
+/* Count a tentative score: at its own time, in the windows that still take scores, without limits and rules. The values
+ * may be of another type than the board's, if that was replaced. Statuses as of a submission. */
+RUNG_NODISCARD rung_status rung__score_promote(rung_state *s, rung__board *b,
+                                               const rung_score_event *e, rung_err *err);
+
 struct rung__prepared;
 
 /* Apply a submission. `prepared` comes from rung__lookahead_next(); may be NULL. */

@@ -417,7 +417,7 @@ rung_status rung__apply_fill(rung_state *s, const rung_event *e, rung_err *err) 
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     if (rung_update_is_rating(b->def->update))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update", "a rating board has no shadow");
-    if (b->def->rule_count)
+    if (b->def->rule_count || rung_board_has_reviews(b->def))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rules", "a board with rules has no shadow");
     rung__shadow *sh = b->shadow;
     if (sh ? sh->job != e->filled.job : e->filled.part != 0)

@@ -17,6 +17,7 @@
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/people.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -94,6 +95,8 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->hash_key = config->hash_key;
     s->time_ms = INT64_MIN;
     s->next_close_ms = INT64_MAX;
+    s->reviews.next_ms = INT64_MAX;
+    s->next_ban_end_ms = INT64_MAX;
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
     s->on_change = config->on_change;
@@ -129,6 +132,7 @@ void rung_state_destroy(rung_state *s) {
     rung_alloc_free(s->alloc, s->expiring, s->expiring_cap * sizeof *s->expiring);
     rung__people_deinit(s);
     rung__sessions_destroy(s);
+    rung__reviews_deinit(s);
     rung__sources_destroy(s);
     rung__ids_destroy(s);
     rung_names_destroy(s->attribute_ids);
@@ -165,6 +169,13 @@ static rung_status apply_nothing(rung_state *s, const rung_event *e, rung_err *e
     return RUNG_OK;
 }
 
+/* Reviews first: a score that is promoted when a window ends counts in it. */
+static rung_status apply_tick(rung_state *s, const rung_event *e, rung_err *err) {
+    rung_status reviews = rung__reviews_expire(s);
+    rung_status st = reviews < 0 ? reviews : rung__apply_tick(s, e, err);
+    return st == RUNG_UNCHANGED ? reviews : st;
+}
+
 static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     static rung_status (*const APPLY[])(rung_state *, const rung_event *, rung_err *) = {
         [RUNG_EVENT_BOARD_DEFINED] = rung__apply_define,
@@ -179,7 +190,7 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         [RUNG_EVENT_UNBANNED] = rung__apply_unban,
         [RUNG_EVENT_WINDOW_OPENED] = rung__apply_window,
         [RUNG_EVENT_WINDOW_CLOSED] = rung__apply_window,
-        [RUNG_EVENT_TICK] = rung__apply_tick,
+        [RUNG_EVENT_TICK] = apply_tick,
         [RUNG_EVENT_KEYS] = rung__apply_keys,
         [RUNG_EVENT_IDS_SET] = rung__apply_ids,
         [RUNG_EVENT_RULES_SET] = apply_rules,
@@ -189,6 +200,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         [RUNG_EVENT_BOARD_SWAPPED] = rung__apply_swap,
         [RUNG_EVENT_SHADOW_DROPPED] = rung__apply_drop,
         [RUNG_EVENT_SESSION] = rung__apply_session,
+        [RUNG_EVENT_REVIEWED] = rung__apply_reviewed,
+        [RUNG_EVENT_NOTED] = apply_nothing,
     };
     return APPLY[e->kind](s, e, err);
 }
@@ -329,6 +342,8 @@ bool rung_state_has_keys(const rung_state *s) {
 
 int64_t rung_state_next_close(const rung_state *s) {
     int64_t expiry_ms = rung__expiry_next(s);
+    if (s->reviews.count && s->reviews.next_ms < expiry_ms)
+        expiry_ms = s->reviews.next_ms;
     return expiry_ms < s->next_close_ms ? expiry_ms : s->next_close_ms;
 }
 

@@ -79,7 +79,7 @@ typedef struct rung_finding {
     rung_value value,
         limit; /* what was measured, and the rule's value: both by rung_rule_measure() */
 } rung_finding;
-#define RUNG_FINDINGS_MAX RUNG_BOARD_RULES_MAX
+#define RUNG_FINDINGS_MAX (RUNG_BOARD_RULES_MAX + 1) /* and `review` of the definition */
 
 /* The effect of a submission on one window. */
 typedef struct rung_window_outcome {
@@ -99,9 +99,11 @@ typedef struct rung_outcome {
     uint64_t seq; /* the event's number: events applied so far, including this one */
     bool changed, duplicate;
     bool held;              /* a condition (RUNG_IF_*) prevented the change */
+    bool tentative;         /* it waits for a review: score and rank are those it would have */
     bool is_new;            /* the player had no entry */
     uint8_t rule;           /* a rung_rule: which of them refused it */
-    uint32_t finding_count; /* rules with the action flag that it broke */
+    uint32_t finding_count; /* rules with the actions flag and review that it broke */
+    uint64_t review;        /* when tentative, the id of the review (review.h) */
     uint32_t value_count;
     uint8_t types[RUNG_COLUMNS_MAX];     /* rung_score_type of each value, and its decimals << 4 */
     rung_value values[RUNG_COLUMNS_MAX]; /* the player's score after the event */
@@ -125,6 +127,7 @@ typedef struct rung_outcome {
 typedef struct rung_judgement {
     rung_status status; /* of apply: RUNG_OK, RUNG_DUPLICATE, or why it would be refused */
     uint8_t rule;       /* a rung_rule: which of them would refuse it */
+    bool tentative;     /* it would wait for a review; `rank` as if it was promoted at once */
     rung_value limit;   /* as in rung_outcome */
     uint32_t finding_count;
     rung_finding findings[RUNG_FINDINGS_MAX]; /* every rule that it breaks, whatever its action */
@@ -135,7 +138,8 @@ typedef struct rung_judgement {
 void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t now_ms,
                       rung_judgement *out, rung_err *err);
 
-/* Apply one event. RUNG_OK; RUNG_UNCHANGED: valid, but nothing changed; RUNG_DUPLICATE: `out` holds the first result.
+/* Apply one event. RUNG_OK; RUNG_UNCHANGED: valid, but nothing changed; RUNG_DUPLICATE: `out` holds the first result;
+ * RUNG_TENTATIVE: a submission waits for a review.
  * A negative status is a refusal: only the event and refusal counts and the log time changed, and `err` (may be NULL)
  * says why. RUNG_ENOMEM on a score: nothing changed, except that expired keys are gone; retry it. RUNG_ENOMEM on any
  * other event: the state is incomplete and returns RUNG_ENOMEM from then on; rebuild it from the log. `out` may be
@@ -182,7 +186,7 @@ uint64_t rung_state_seq(const rung_state *s);   /* events applied, and records p
 int64_t rung_state_time(const rung_state *s);   /* log time; INT64_MIN before the first event */
 uint32_t rung_state_rules(const rung_state *s); /* the current level of rules */
 bool rung_state_has_keys(const rung_state *s);  /* the value of the last RUNG_EVENT_ACCESS_SET */
-/* The earliest time at which a tick would close a window or expire a key; INT64_MAX: none. */
+/* The earliest time at which a tick would close a window, expire a key or end a review; INT64_MAX: none. */
 int64_t rung_state_next_close(const rung_state *s);
 
 typedef struct rung_digest {
@@ -360,6 +364,11 @@ rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *coun
 /* The attributes alone, by the number in a row that is still valid: no look-up by id. Returns how many. */
 uint32_t rung_state_profile(const rung_state *s, uint32_t number,
                             rung_attribute *attributes /* RUNG_ATTRIBUTES_MAX */);
+/* Until when the player is banned; 0: not banned, or the ban does not end by itself. */
+int64_t rung_state_banned_until(const rung_state *s, rung_slice id);
+/* Whose bans have ended by now_ms, for events that say so (rung_event.ban). Returns how many, up to `room`. */
+uint32_t rung_state_bans_due(rung_state *s, int64_t now_ms, uint32_t room, rung_slice *players,
+                             int64_t *untils);
 /* The ids of those whom the player follows, ascending by player number. Returns how many there are, which may exceed
  * `room`. */
 uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids, uint32_t room);

@@ -88,6 +88,9 @@ static const char *cause_word(rung_event_kind cause) {
         return "score";
     case RUNG_EVENT_ENTRY_REMOVED:
         return "removal";
+    case RUNG_EVENT_REVIEWED:
+    case RUNG_EVENT_TICK: /* of a review that has expired */
+        return "review";
     case RUNG_EVENT_BANNED:
         return "ban";
     case RUNG_EVENT_UNBANNED:

@@ -52,7 +52,8 @@ class Boards(Api):
             "timezone": "Europe/Helsinki", "day_starts": "04:30", "grace": 60.5, "keep": 7, "scopes": ["country", "guild"],
             "teams": {"by": "guild", "combine": "top:5"},
             "limits": {"min": 0.001, "max": 99.999, "max_step": 5, "per_player_per_minute": 10, "z_score": 4.5},
-            "rules": [{"rule": "max", "value": 80, "action": "flag"}], "writers": "player"}
+            "rules": [{"rule": "max", "value": 80, "action": "flag"}], "review": "top:7", "review_expires": 60, "review_outcome": "promote",
+            "writers": "player"}
 
     def test_whole_definition_comes_back(self):
         answer = self.check(self.server.put("/v1/boards/full", self.FULL), 201).json
@@ -69,7 +70,7 @@ class Boards(Api):
         self.assertEqual(got, {"id": "plain", "title": "plain", "score": {"type": "integer", "order": "desc"}, "columns": [],
                                "update": "best", "tie": "first", "rank": "sparse", "windows": ["all"], "timezone": "UTC",
                                "day_starts": "00:00", "grace": 0, "keep": 2, "scopes": [], "teams": None, "limits": {}, "rules": [],
-                               "writers": "server", "seq": got["seq"]})
+                               "review": None, "review_expires": 604800, "review_outcome": "reject", "writers": "server", "seq": got["seq"]})
         self.board("warm", score={"type": "real"}, update="decay", half_life=3600.25)
         self.assertEqual(self.get("/v1/boards/warm")["half_life"], 3600.25)
 
@@ -104,7 +105,7 @@ class Boards(Api):
     def test_not_allowed(self):
         for body, code, field in [
             ({"update": "elo", "rating": {"k": -1}}, "invalid", "rating.k"), ({"update": "glicko2", "limits": {"max": 1}}, "invalid", "limits"),
-            ({"update": "openskill", "score": {"type": "real"}}, "invalid", "update"), ({"review": "top:10"}, "unsupported", "review"),
+            ({"update": "openskill", "score": {"type": "real"}}, "invalid", "update"), 
             ({"timezone": "Mars/Olympus"}, "invalid", "timezone"), ({"timezone": "../etc/passwd"}, "invalid", "timezone"),
             ({"update": "decay"}, "invalid", "update"), ({"half_life": 60}, "invalid", "half_life"),
             ({"update": "decay", "score": {"type": "real"}, "half_life": 1}, "invalid", "half_life"),

@@ -20,7 +20,7 @@ RANK = {"none": 0, "read": 2, "server": 3, "admin": 4}
 # What goes into the path of an operation. The board is filled in by the case.
 PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "session": "A" * 22}
 # Operations over many boards: each board is asked for by itself, so a key limited to boards may call them.
-EACH_BOARD = {("get", "/v1/boards"), ("post", "/v1/scores")}
+EACH_BOARD = {("get", "/v1/boards"), ("post", "/v1/scores"), ("post", "/v1/reviews"), ("post", "/v1/reviews/{review}")}
 
 
 def claims(player, **more):
@@ -126,6 +126,10 @@ class Matrix(ServerTest):
                                  else PARAMETERS[m[1]], path)
                     for name, credentials in who.items():
                         got = self.status(server, method, url, credentials)
+                        if got == 429:  # bad tokens are limited to 10 a second from one address
+                            seen = []
+                            until(lambda: seen.append(self.status(server, method, url, credentials)) or seen[-1] != 429, "bad tokens")
+                            got = seen[-1]
                         want = expected(name, need, (method, path), board, player)
                         count += 1
                         if (got if got in (401, 403) else 200) != want:

@@ -103,6 +103,13 @@ class Openapi(ServerTest):
         made = self.check(self.server.put("/v1/boards/ruled", {"rules": [{"rule": "max_rate", "value": 5, "per": 60}]}), 201)
         self.check_answer(next(o for _, _, o in operations if o["operationId"] == "putBoard"), made)
         counts["putBoard", 2] = 1  # few combinations of fields are valid
+        self.check(self.server.put("/v1/boards/watched", {"review": "top:1"}), 201)
+        held = self.check(self.server.post("/v1/boards/watched/scores", {"player": "ada", "score": 1}), 200)
+        listed = self.check(self.server.get("/v1/reviews?board=watched"), 200)
+        decided = self.check(self.server.post("/v1/reviews/" + held.json["review"], {"verdict": "promote"}), 200)
+        for name, answer in (("submitScore", held), ("listReviews", listed), ("decideReview", decided)):
+            self.check_answer(next(o for _, _, o in operations if o["operationId"] == name), answer)
+        counts["decideReview", 2] = 1  # few ids are of reviews
         sides = [{"players": ["ada"]}, {"players": ["bob", "eve"]}]
         counts["getOpponents", 2] = 1  # below
         for name, path, body in (("submitMatch", "matches", {"sides": [{**side, "place": i} for i, side in enumerate(sides)]}),

@@ -284,17 +284,19 @@ static void any_rules(event_gen *g, rung_board_def *d) {
     d->rule_count = one_in(g, 2) ? 0 : (uint32_t)edgy(g, 1, RUNG_BOARD_RULES_MAX);
     for (uint32_t i = 0; i < d->rule_count; i++) {
         rung_board_rule *r = &d->rules[i];
-        *r = (rung_board_rule){.rule = RUNG_RULE_SUBMISSIONS, .action = (rung_action)below(g, 2)};
+        *r = (rung_board_rule){.rule = RUNG_RULE_SUBMISSIONS, .action = (rung_action)below(g, 3)};
         do {
             if (d->update != RUNG_UPDATE_COUNT)
-                r->rule = (rung_rule)between(g, RUNG_RULE_MIN, RUNG_RULE_FIRST_MAX);
-        } while (rung_rule_measure(r->rule) == RUNG_MEASURE_NONE ||
+                r->rule = (rung_rule)between(g, RUNG_RULE_MIN, RUNG_RULE_TOP);
+        } while (!rung_rule_is_definable(r->rule) ||
                  (r->rule == RUNG_RULE_MAX_RATE && d->key.columns[0].order == RUNG_ORDER_ASC));
         rung_measure measure = rung_rule_measure(r->rule);
         if (r->rule == RUNG_RULE_SUBMISSIONS)
             r->per_ms = 60000;
         if (r->rule == RUNG_RULE_MAX_RATE)
             r->per_ms = edgy(g, RUNG_RULE_PER_MIN_MS, RUNG_RULE_PER_MAX_MS);
+        if (measure == RUNG_MEASURE_GIVEN)
+            continue;
         if (measure == RUNG_MEASURE_REAL)
             r->value.d = (double)edgy(g, 1, 1000) / 64;
         else if (measure == RUNG_MEASURE_INTEGER)
@@ -308,6 +310,14 @@ static void any_rules(event_gen *g, rung_board_def *d) {
     }
 }
 
+static void any_reviews(event_gen *g, rung_board_def *d) {
+    d->review = (rung_review_kind)below(g, 3);
+    if (d->review == RUNG_REVIEW_TOP)
+        d->review_top = (uint32_t)edgy(g, 1, RUNG_REVIEW_TOP_MAX);
+    d->review_ms = one_in(g, 2) ? 0 : edgy(g, RUNG_REVIEW_MIN_MS, RUNG_REVIEW_MAX_MS);
+    d->review_outcome = (rung_review_verdict)below(g, 2);
+}
+
 /* Turn a definition into that of a rating board. */
 static void make_rating(event_gen *g, rung_board_def *d) {
     rung_rating_params *p = &d->rating;
@@ -315,6 +325,10 @@ static void make_rating(event_gen *g, rung_board_def *d) {
     d->half_life_ms = 0;
     d->limits = 0;
     d->rule_count = 0;
+    d->review = RUNG_REVIEW_NONE;
+    d->review_top = 0;
+    d->review_ms = 0;
+    d->review_outcome = RUNG_VERDICT_REJECT;
     d->key.column_count = 1;
     d->key.columns[0] = (rung_column){RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 3};
     rung_rating_params_init(p, (rung_rating_system)(d->update - RUNG_UPDATE_ELO));
@@ -345,6 +359,8 @@ static void make_def(event_gen *g, rung_board_def *d) {
     any_groups(g, d);
     any_limits(g, d);
     any_rules(g, d);
+    if (one_in(g, 2))
+        any_reviews(g, d);
     d->writers = (rung_writers)below(g, 2);
     if (one_in(g, 6))
         make_rating(g, d);
@@ -616,6 +632,21 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     case RUNG_EVENT_UNBANNED:
         e->ban.player = any_player(g);
         e->ban.reason = wild_text(g, edgy_size(g, 0, RUNG_REASON_MAX));
+        if (one_in(g, 3)) {
+            e->ban.until_ms = any_time(g);
+            e->ban.until_ms += e->ban.until_ms == 0;
+        }
+        break;
+    case RUNG_EVENT_REVIEWED:
+        e->reviewed.board = any_board(g);
+        e->reviewed.player = any_player(g);
+        e->reviewed.id = 1 + below(g, UINT64_MAX - 1);
+        e->reviewed.verdict = (rung_review_verdict)below(g, RUNG_VERDICT_BAN + 1);
+        e->reviewed.reason = wild_text(g, edgy_size(g, 0, RUNG_REASON_MAX));
+        break;
+    case RUNG_EVENT_NOTED:
+        e->noted.player = any_player(g);
+        e->noted.note = wild_text(g, edgy_size(g, 1, RUNG_NOTE_MAX));
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
@@ -669,7 +700,7 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    uint64_t kind = 1 + below(g, RUNG_EVENT_ACCESS_SET + 6);
+    uint64_t kind = 1 + below(g, RUNG_EVENT_ACCESS_SET + 8);
     kind += kind > RUNG_EVENT_ACCESS_SET; /* numbers 19 and 25 are no kinds of their own */
     kind += kind > RUNG_EVENT_MATCH;
     event_gen_make(g, (rung_event_kind)kind, event_out);
@@ -765,6 +796,9 @@ static void print_def(FILE *f, const rung_board_def *d) {
     if (d->limits & RUNG_LIMIT_Z)
         fprintf(f, " z_score=%a", d->z_score);
     fprintf(f, " writers=%u", d->writers);
+    if (d->review || d->review_ms || d->review_outcome)
+        fprintf(f, " review=%d/%u/%" PRId64 "/%d", (int)d->review, d->review_top, d->review_ms,
+                (int)d->review_outcome);
     for (uint32_t i = 0; i < d->rule_count; i++)
         fprintf(f, " rule=%u/%u/%" PRId64 "/%" PRId64, d->rules[i].rule, d->rules[i].action,
                 d->rules[i].value.i, d->rules[i].per_ms);
@@ -912,6 +946,18 @@ static void print_body(FILE *f, const rung_event *e) {
     case RUNG_EVENT_UNBANNED:
         print_text(f, "player", e->ban.player);
         print_text(f, "reason", e->ban.reason);
+        if (e->ban.until_ms)
+            fprintf(f, " until=%" PRId64, e->ban.until_ms);
+        break;
+    case RUNG_EVENT_REVIEWED:
+        print_text(f, "board", e->reviewed.board);
+        print_text(f, "player", e->reviewed.player);
+        fprintf(f, " id=%" PRIu64 " verdict=%d", e->reviewed.id, (int)e->reviewed.verdict);
+        print_text(f, "reason", e->reviewed.reason);
+        break;
+    case RUNG_EVENT_NOTED:
+        print_text(f, "player", e->noted.player);
+        print_text(f, "note", e->noted.note);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:

@@ -1091,6 +1091,8 @@ void history_print(FILE *file, const rung_event *e) {
     case RUNG_EVENT_SHADOW_DROPPED:
     case RUNG_EVENT_MATCH:
     case RUNG_EVENT_SESSION:
+    case RUNG_EVENT_REVIEWED:
+    case RUNG_EVENT_NOTED:
         break;
     }
     fprintf(file, "\n");

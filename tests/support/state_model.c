@@ -1757,7 +1757,9 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
     case RUNG_EVENT_ACCESS_SET:
         return apply_access(m, e->access.has_keys);
     case RUNG_EVENT_KEY_CHANGED:
+    case RUNG_EVENT_NOTED:
         return RUNG_OK;
+    case RUNG_EVENT_REVIEWED:     /* tests/model/test_reviews.c */
     case RUNG_EVENT_MATCH:        /* model.ratings knows those */
     case RUNG_EVENT_KEYS:         /* key_model.c knows those */
     case RUNG_EVENT_IDS_SET:      /* a history keeps the memory it began with */

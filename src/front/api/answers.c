@@ -5,6 +5,7 @@
 
 #include "codec/board_json.h"
 #include "model/calendar.h"
+#include "state/review.h"
 
 /* ---- heads ---- */
 
@@ -256,6 +257,14 @@ void rung_answer_findings(rung_json_writer *w, const rung_board_def *def, const 
     rung_json_close_array(w);
 }
 
+static void write_review(rung_json_writer *w, const rung_board_def *def, const rung_outcome *o) {
+    char id[RUNG_REVIEW_ID_TEXT_MAX];
+    RUNG_JSON_MEMBER(w, "tentative", bool, true);
+    RUNG_JSON_MEMBER(w, "review", string, rung_slice_of(id, rung_review_id_format(o->review, id)));
+    if (!o->duplicate)
+        rung_answer_findings(w, def, "rules", o->findings, o->finding_count);
+}
+
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o) {
     RUNG_JSON_MEMBER(w, "player", string, player);
@@ -272,7 +281,9 @@ void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_sl
     for (uint32_t i = 0; i < o->window_count; i++)
         write_window_outcome(w, &o->windows[i]);
     rung_json_close_object(w);
-    if (o->finding_count)
+    if (o->tentative)
+        write_review(w, def, o);
+    else if (o->finding_count)
         rung_answer_findings(w, def, "flagged", o->findings, o->finding_count);
     RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
 }
@@ -288,7 +299,9 @@ void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint6
     rung_score_json_write(w, score, o->values[0]);
     RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
-    if (o->finding_count)
+    if (o->tentative)
+        RUNG_JSON_MEMBER(w, "tentative", bool, true);
+    else if (o->finding_count)
         RUNG_JSON_MEMBER(w, "flagged", bool, true);
     RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
     rung_json_close_object(w);

@@ -106,6 +106,9 @@ void rung_api_get_player(rung_call *c) {
     }
     rung_json_close_object(w);
     RUNG_JSON_MEMBER(w, "banned", bool, banned);
+    int64_t until_ms = rung_state_banned_until(s, c->player);
+    if (until_ms)
+        RUNG_JSON_MEMBER(w, "banned_until", time, until_ms);
     RUNG_JSON_MEMBER(w, "friends", uint, rung_state_friends(s, c->player, NULL, 0));
     rung__call_answer_seq(c, 200, rung_state_seq(s));
 }
@@ -125,10 +128,11 @@ void rung_api_remove_entry(rung_call *c) {
 
 /* ---- ban ---- */
 
-static void ban(rung_call *c, rung_event_kind kind, rung_slice reason) {
+static void ban(rung_call *c, rung_event_kind kind, rung_slice reason, int64_t until_ms) {
     c->api->event.kind = kind;
     c->api->event.ban.player = c->player;
     c->api->event.ban.reason = reason;
+    c->api->event.ban.until_ms = until_ms;
     rung__call_change(c);
 }
 
@@ -137,11 +141,16 @@ void rung_api_ban(rung_call *c) {
     if (c->body_len && !rung__call_read_body(c, slots))
         return;
     rung_slice none = {"", 0};
-    ban(c, RUNG_EVENT_BANNED, slots[BAN_REASON].present ? slots[BAN_REASON].text : none);
+    int64_t until_ms = slots[BAN_UNTIL].present ? slots[BAN_UNTIL].integer : 0;
+    if (slots[BAN_UNTIL].present && until_ms <= rung_hub_now(c->api->service.hub)) {
+        rung__call_fail_with(c, RUNG_ERANGE, RUNG_REASON_NONE, "until", "it is in the past");
+        return;
+    }
+    ban(c, RUNG_EVENT_BANNED, slots[BAN_REASON].present ? slots[BAN_REASON].text : none, until_ms);
 }
 
 void rung_api_unban(rung_call *c) {
-    ban(c, RUNG_EVENT_UNBANNED, rung__call_arg(c, "reason")->text);
+    ban(c, RUNG_EVENT_UNBANNED, rung__call_arg(c, "reason")->text, 0);
 }
 
 /* ---- friends ---- */
@@ -365,6 +374,8 @@ static const char *outcome_name(int status) {
         return "unchanged";
     case RUNG_DUPLICATE:
         return "duplicate";
+    case RUNG_TENTATIVE:
+        return "tentative";
     default:
         return status < 0 ? "refused" : "unknown";
     }

@@ -9,6 +9,7 @@
 #include "front/api/parts.h"
 #include "front/api/past_calls.h"
 #include "service/matches.h"
+#include "state/review.h"
 #include "state/scope_values.h"
 
 #include <stdio.h>
@@ -19,6 +20,8 @@
 typedef struct rung_read {
     rung_question q; /* the first member */
     rung_call *call;
+    uint64_t review; /* of the player's tentative score; 0: none */
+    rung_row tentative;
 } rung_read;
 
 /* ---- choosing a ranking ---- */
@@ -185,12 +188,50 @@ void rung_api_teams(rung_call *c) {
 
 /* ---- one among neighbours ---- */
 
+/* The player's own token, and keys that submit for players, see what waits for a review. */
+static bool find_tentative(rung_read *r, const rung_view *view, bool is_own) {
+    const rung_call *c = r->call;
+    return (is_own || c->who.role >= RUNG_ROLE_SERVER) &&
+           rung_view_tentative(view, c->player, &r->tentative, &r->review) == RUNG_OK;
+}
+
+static void write_tentative(rung_json_writer *w, const rung_read *r) {
+    char id[RUNG_REVIEW_ID_TEXT_MAX];
+    RUNG_JSON_OPEN(w, "tentative", object);
+    RUNG_JSON_MEMBER(w, "review", string, rung_slice_of(id, rung_review_id_format(r->review, id)));
+    RUNG_JSON_MEMBER(w, "rank", uint, r->tentative.rank);
+    rung_values_json_write(w, r->q.k.def, r->tentative.values, r->tentative.value_count);
+    if (r->tentative.has_at)
+        RUNG_JSON_MEMBER(w, "at", time, r->tentative.at_ms);
+    rung_json_close_object(w);
+}
+
 static void write_around(rung_json_writer *w, const rung_read *r) {
+    uint32_t below = r->q.count ? r->q.self + 1 : 0;
     RUNG_JSON_KEY(w, "entry");
-    rung_answer_row(w, &r->q.k, &r->q.rows[r->q.self], false);
+    if (r->q.count)
+        rung_answer_row(w, &r->q.k, &r->q.rows[r->q.self], false);
+    else
+        rung_json_write_null(w); /* only a tentative score is there */
+    if (r->review)
+        write_tentative(w, r);
     rung_answer_rows(w, &r->q.k, "above", r->q.rows, r->q.self, false);
-    rung_answer_rows(w, &r->q.k, "below", r->q.rows + r->q.self + 1, r->q.count - r->q.self - 1,
-                     false);
+    rung_answer_rows(w, &r->q.k, "below", r->q.rows + below, r->q.count - below, false);
+}
+
+/* A player's place, with what waits for a review. */
+static void answer_place(rung_read *r, const rung_view *view) {
+    rung_err err = {0};
+    rung_status st = rung_question_read(&r->q, view, r->call->api->config.alloc, &err);
+    const rung_who *who = &r->call->who;
+    bool is_own = who->player_len && rung_slice_eq(rung_who_player(who), r->call->player);
+    bool is_tentative = find_tentative(r, view, is_own);
+    if (st != RUNG_OK && is_tentative)
+        r->q.count = r->q.self = 0;
+    if (st == RUNG_OK || (is_tentative && is_own))
+        answer(r);
+    else
+        rung__call_fail(r->call, st, &err);
 }
 
 /* As open_ranking(). `*id` lives as long as the read. */
@@ -229,7 +270,7 @@ static void answer_some(rung_api *api) {
     }
     rung_view_prefetch(n, at, ids);
     for (uint32_t i = 0; i < n; i++)
-        answer_view(&reads[i], &views[i]);
+        answer_place(&reads[i], &views[i]);
 }
 
 void rung__answer_ranked(void *ctx) {

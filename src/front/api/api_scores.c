@@ -27,7 +27,9 @@ static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome
 static const char *verdict_of(const rung_judgement *j) {
     if (j->status == RUNG_DUPLICATE)
         return "duplicate";
-    return j->status < 0 ? "refused" : j->finding_count ? "flagged" : "counts";
+    if (j->status < 0)
+        return "refused";
+    return j->tentative ? "tentative" : j->finding_count ? "flagged" : "counts";
 }
 
 static void answer_check(rung_call *c, const rung_board_def *def, rung_slice player,

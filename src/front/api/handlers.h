@@ -22,6 +22,9 @@ rung_handler rung_api_top, rung_api_around, rung_api_players, rung_api_friend_ra
 rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, rung_api_remove_entry,
     rung_api_history, rung_api_submissions, rung_api_get_friends, rung_api_put_friends,
     rung_api_put_friend, rung_api_remove_friend, rung_api_ban, rung_api_unban;
+/* api_reviews.c */
+rung_handler rung_api_reviews, rung_api_review, rung_api_review_many, rung_api_note,
+    rung_api_ban_preview;
 /* api_live.c */
 rung_handler rung_api_board_live, rung_api_player_live;
 /* api_keys.c */

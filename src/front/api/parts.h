@@ -14,6 +14,7 @@
 #include "guard/signature.h"
 
 #define RUNG_API_ROWS_MAX        1000                /* entries of one answer */
+#define RUNG_API_VERDICTS_MAX    100                 /* of one request */
 #define RUNG_API_BATCHES_MAX     256                 /* batches in flight; one more: 503 */
 #define RUNG_API_MATCH_BYTES_MAX ((size_t)128 << 10) /* of one match */
 

@@ -423,6 +423,40 @@ const rung_route rung_routes[] = {
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      ANSWER(rung_change_schema, "The player is not banned."), .handle = rung_api_unban},
 
+    {ROUTE(GET, "/v1/players/{player}/ban", "previewBan", "Players", ADMIN,
+           "What a ban would change"),
+     .doc = "On each board's first window: the player's rank and who would move up. For a banned "
+            "player, until when.",
+     PARAMS(PLAYER), .flags = RUNG_MAY_MISS, ANSWER(rung_ban_preview_schema, "The preview."),
+     .handle = rung_api_ban_preview},
+    {ROUTE(POST, "/v1/players/{player}/notes", "addNote", "Players", ADMIN, "Note on a player"),
+     .doc = "For moderators: kept in the audit trail as the kind `noted`, with who wrote it.",
+     PARAMS(PLAYER), JSON_BODY(rung_note_schema, 16 << 10),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "It is noted."),
+     .handle = rung_api_note},
+
+    {ROUTE(GET, "/v1/reviews", "listReviews", "Reviews", ADMIN, "List tentative scores"),
+     .doc = "Oldest first, with the rules that they broke, the player's place and history. Follow "
+            "`next` until it is null.",
+     PARAMS(PARAM("board", NAME, 1, RUNG_NAME_MAX,
+                  "Only those of this board. Required with a key limited to boards."),
+            PARAM("player", NAME, 1, RUNG_NAME_MAX, "Only those of this player."),
+            CHOICE("rule", rung_rule_words, "Only those that broke this rule."),
+            NUMBER("limit", 1, 1000, 100, "How many reviews."),
+            PARAM("after", TEXT, 1, 32, "`next` of the previous page.")),
+     ANSWER(rung_review_list_schema, "A page."), .handle = rung_api_reviews},
+    {ROUTE(POST, "/v1/reviews", "decideReviews", "Reviews", ADMIN, "Decide on several reviews"),
+     .doc = "Each is an event of its own; one that fails has a `code`.",
+     JSON_BODY(rung_verdicts_schema, 16 << 10),
+     .flags = RUNG_IS_LIST | RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     ANSWER(rung_verdict_results_schema, "What became of each."), .handle = rung_api_review_many},
+    {ROUTE(POST, "/v1/reviews/{review}", "decideReview", "Reviews", ADMIN, "Decide on a review"),
+     .doc = "Promote or reject the tentative score, or ban its player. `ban` needs a key for all "
+            "boards.",
+     PARAMS(IN_PATH("review", "The review's id.")), JSON_BODY(rung_verdict_schema, 4 << 10),
+     .flags = RUNG_IS_LIST | RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
+     ANSWER(rung_change_schema, "It is decided."), .handle = rung_api_review},
+
     {ROUTE(GET, "/v1/boards/{board}/live", "watchBoard", "Live", READ, "Watch a ranking"),
      .doc = "An endless stream: the full ranking, then changes, at most ten times per second. "
             "WebSocket on upgrade. See docs/live.md.",

@@ -139,9 +139,33 @@ SCHEMA(rung_friend_list_schema, "FriendList", "Whom a player follows.",
                             .item_len_max = RUNG_NAME_MAX, .doc = "The whole list.",
                             .example = "[\"bob\",\"cyd\"]"});
 
-SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.",
-       [BAN_REASON] = {RUNG_NAMED("reason"), STRING, .len_max = RUNG_REASON_MAX,
-                       .doc = "Kept in the log and the audit trail.", .example = "\"speed hack\""});
+#define BECAUSE(slot, sample)                                                                      \
+    [slot] = {RUNG_NAMED("reason"), STRING, .len_max = RUNG_REASON_MAX,                            \
+              .doc = "Kept in the log and the audit trail.", .example = (sample)}
+
+SCHEMA(rung_ban_schema, "Ban", "Why a player is banned, and until when.",
+       BECAUSE(BAN_REASON, "\"speed hack\""),
+       [BAN_UNTIL] = {RUNG_NAMED("until"), TIME,
+                      .doc = "When the server lifts the ban; absent: never. For a banned player "
+                             "only this changes."});
+
+#define VERDICT                                                                                    \
+    [VERDICT_VERDICT] = {RUNG_NAMED("verdict"), WORDS(rung_verdict_words), .required = true,       \
+                         .doc =                                                                    \
+                             "`promote`: the score counts, at its own time; `reject`: it never "   \
+                             "does; `ban`: the player is banned, and none of their tentative "     \
+                             "scores counts.",                                                     \
+                         .example = "\"promote\""},                                                \
+    BECAUSE(VERDICT_REASON, "\"verified the recording\"")
+SCHEMA(rung_verdict_schema, "Verdict", "What becomes of a tentative score.", VERDICT);
+SCHEMA(rung_verdicts_schema, "Verdicts", "What becomes of several tentative scores.", VERDICT,
+       [VERDICTS_IDS] = {RUNG_NAMED("ids"), STRINGS, .required = true, .items_max = 100,
+                         .item_len_max = 32, .doc = "Of reviews.", .example = "[\"1207\"]"});
+
+SCHEMA(rung_note_schema, "Note", "A note on a player, for moderators.",
+       [NOTE_NOTE] = {RUNG_NAMED("note"), STRING, .required = true, .len_min = 1,
+                      .len_max = RUNG_NOTE_MAX, .doc = "Kept in the log and the audit trail.",
+                      .example = "\"asked support about a refund\""});
 
 SCHEMA(rung_new_session_schema, "NewSession", "A session to begin.",
        [SESSION_PLAYER] = {RUNG_NAMED("player"), STRING, .required = true, .len_min = 1,
@@ -284,7 +308,8 @@ static SCHEMA(finding_schema, "BrokenRule", "A rule that a submission breaks.",
               ALWAYS("limit", SCORE, "The rule's value."));
 SCHEMA(rung_check_schema, "Check", "What would happen to a submission.",
        ALWAYS("player", STRING, "Whose it would be."),
-       ALWAYS("verdict", ENUM("counts|flagged|refused|duplicate"), "What would happen to it."),
+       ALWAYS("verdict", ENUM("counts|flagged|tentative|refused|duplicate"),
+              "What would happen to it."),
        ALWAYS("rule", STRING_OR_NULL, "The limit, rule or other reason that would refuse it."),
        ALWAYS("broken", ARRAY(finding_schema), "All rules that it breaks, in their order."),
        ALWAYS("rank", INTEGER_OR_NULL,
@@ -306,7 +331,10 @@ SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
               "Each window reached; empty for a duplicate."),
        FIELD("flagged", ARRAY(finding_schema),
              "Present if it broke rules whose action is `flag`: which ones."),
-       SEQ);
+       FIELD("tentative", FLAG,
+             "Present if true: it waits for a review; score and rank are those it would have."),
+       FIELD("review", STRING, "When tentative: the id of the review."),
+       FIELD("rules", ARRAY(finding_schema), "When tentative: the rules that it broke."), SEQ);
 
 /* Without type and title, to keep lines short. */
 static const rung_schema line_problem_schema = {.name = "LineProblem",
@@ -322,6 +350,8 @@ SCHEMA(rung_batch_result_schema, "BatchResult", "The outcome of one submission o
        FIELD("rank", INTEGER, "In the first window reached."),
        FIELD("total", INTEGER, "Entries there."),
        FIELD("flagged", FLAG, "Present if true: it broke rules whose action is `flag`."),
+       FIELD("tentative", FLAG,
+             "Present if true: it waits for a review; `score` and `rank` as if promoted."),
        FIELD("seq", INTEGER, "The log position."),
        FIELD("error", OBJECT(line_problem_schema),
              "Instead of all fields but `line`: why it was refused."));
@@ -386,7 +416,18 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
 
 SCHEMA(rung_top_schema, "Top", "A page of a ranking.", HEAD, ROWS("entries", "Best first."));
 
-SCHEMA(rung_around_schema, "Around", "A player among neighbours.", HEAD, ONE_ROW("The player."),
+static SCHEMA(tentative_schema, "Tentative", "A score that waits for a review.",
+              ALWAYS("review", STRING, "The id of the review."),
+              ALWAYS("rank", INTEGER, "The rank that it would have."),
+              ALWAYS("score", SCORE, "The score that would stand."),
+              FIELD("columns", OBJECT(columns_schema), "Its further columns."),
+              FIELD("at", TIME, "The time that would decide ties."));
+SCHEMA(rung_around_schema, "Around", "A player among neighbours.", HEAD,
+       ALWAYS("entry", OBJECT_OR_NULL(row_schema),
+              "The player; null if only a tentative score is there."),
+       FIELD("tentative", OBJECT(tentative_schema),
+             "The player's best score that waits for a review, if it would change the entry. Shown "
+             "to the player's own token and to keys with the roles server and admin."),
        ROWS("above", "Those above, best first."), ROWS("below", "Those below, best first."));
 
 static SCHEMA(opponent_schema, "Opponent", "A good opponent.",
@@ -396,6 +437,52 @@ static SCHEMA(opponent_schema, "Opponent", "A good opponent.",
 SCHEMA(rung_opponents_schema, "Opponents", "Good opponents of a player.", HEAD,
        ALWAYS("player", STRING, "Whose opponents."),
        ALWAYS("opponents", ARRAY(opponent_schema), "The best match first."));
+
+static SCHEMA(standing_schema, "Standing", "A player's place.",
+              ALWAYS("rank", INTEGER, "In the board's first window."),
+              ALWAYS("total", INTEGER, "Entries there."), ALWAYS("score", SCORE, "The score."),
+              FIELD("columns", OBJECT(columns_schema), "Its further columns."));
+static SCHEMA(form_schema, "Form", "What the board's rules know of a player's submissions.",
+              ALWAYS("scores", INTEGER, "How many were learned from."),
+              ALWAYS("mean", NUMBER, "Of the scores, recent ones with more weight."),
+              ALWAYS("deviation", NUMBER, "The mean distance from the mean."),
+              ALWAYS("last", TIME, "The last submission."));
+static SCHEMA(review_schema, "Review", "A tentative score.", ALWAYS("id", STRING, "Of the review."),
+              ALWAYS("seq", INTEGER, "The log position of the submission."),
+              ALWAYS("board", STRING, "The board."), ALWAYS("player", STRING, "The player."),
+              FIELD("score", SCORE, "As submitted."), FIELD("delta", SCORE, "As submitted."),
+              FIELD("columns", OBJECT(columns_schema), "Its further columns."),
+              ALWAYS("at", TIME, "When it would count."),
+              ALWAYS("submitted", TIME, "Log time of the submission."),
+              ALWAYS("expires", TIME, "When it is decided by `outcome`."),
+              ALWAYS("outcome", WORDS(rung_outcome_words), "If nobody decides."),
+              ALWAYS("rules", ARRAY(finding_schema), "The rules that it broke."),
+              FIELD("standing", OBJECT_OR_NULL(standing_schema),
+                    "Where the player stands now; null: not ranked."),
+              FIELD("rank", INTEGER,
+                    "The rank that it would have in the first window, if it is the player's best."),
+              FIELD("history", OBJECT(form_schema), "If the board's rules keep it."));
+SCHEMA(rung_review_list_schema, "ReviewList", "Tentative scores, oldest first.",
+       ALWAYS("reviews", ARRAY(review_schema), "A page."),
+       ALWAYS("next", STRING_OR_NULL, "`after` of the next page; null: there is none."),
+       ALWAYS("total", INTEGER, "How many from `after` on."), SEQ);
+static SCHEMA(verdict_result_schema, "VerdictResult", "The outcome of one verdict.",
+              ALWAYS("id", STRING, "Of the review."), ALWAYS("changed", FLAG, "It is decided."),
+              FIELD("code", STRING, "Why it failed."));
+SCHEMA(rung_verdict_results_schema, "VerdictResults", "The outcomes of several verdicts.",
+       ALWAYS("results", ARRAY(verdict_result_schema), "In the order sent."), SEQ);
+static SCHEMA(preview_schema, "BanEffect", "What a ban would change on a board's first window.",
+              ALWAYS("board", STRING, "The board."), ALWAYS("rank", INTEGER, "The player's."),
+              ALWAYS("score", SCORE, "The player's."),
+              FIELD("columns", OBJECT(columns_schema), "Its further columns."),
+              ALWAYS("total", INTEGER, "Entries."),
+              ALWAYS("move_up", INTEGER, "Entries below, which would move up."),
+              ALWAYS("next", STRINGS, "The first of them."));
+SCHEMA(rung_ban_preview_schema, "BanPreview", "A player's ban, or what it would change.",
+       ALWAYS("player", STRING, "The player."), ALWAYS("banned", FLAG, "Is there a ban?"),
+       FIELD("until", TIME, "When the ban ends by itself."),
+       ALWAYS("boards", ARRAY(preview_schema), "Where the player is ranked, up to 100."),
+       ALWAYS("complete", FLAG, "False: there are more boards than were looked at."), SEQ);
 
 SCHEMA(rung_players_schema, "Players", "Several players at once.", HEAD,
        ROWS("entries", "In the order asked for."),
@@ -493,6 +580,7 @@ SCHEMA(rung_session_schema, "Session", "A session that has begun.",
 SCHEMA(rung_player_schema, "Player", "A player.", ALWAYS("player", STRING, "The id."),
        ALWAYS("profile", OBJECT(rung_profile_schema), "All attributes."),
        ALWAYS("banned", FLAG, "Hidden everywhere?"),
+       FIELD("banned_until", TIME, "When the ban ends by itself."),
        ALWAYS("friends", INTEGER, "How many the player follows."), SEQ);
 
 SCHEMA(rung_friends_schema, "Friends", "Whom a player follows.",

@@ -29,8 +29,14 @@ enum { PROFILE_NAME, PROFILE_AVATAR, PROFILE_COUNTRY, PROFILE_GUILD, PROFILE_FIE
 extern const rung_schema rung_profile_schema;
 enum { FRIENDS_FRIENDS, FRIENDS_FIELDS };
 extern const rung_schema rung_friend_list_schema;
-enum { BAN_REASON, BAN_FIELDS };
+enum { BAN_REASON, BAN_UNTIL, BAN_FIELDS };
 extern const rung_schema rung_ban_schema;
+enum { VERDICT_VERDICT, VERDICT_REASON, VERDICT_FIELDS };
+extern const rung_schema rung_verdict_schema;
+enum { VERDICTS_IDS = VERDICT_FIELDS, VERDICTS_FIELDS };
+extern const rung_schema rung_verdicts_schema;
+enum { NOTE_NOTE, NOTE_FIELDS };
+extern const rung_schema rung_note_schema;
 
 enum { SESSION_PLAYER, SESSION_LIFE, SESSION_FIELDS };
 extern const rung_schema rung_new_session_schema, rung_session_schema;
@@ -46,6 +52,8 @@ enum { KEY_ROLE, KEY_BOARDS, KEY_LABEL, KEY_EXPIRES, KEY_RATE, KEY_FIELDS };
 extern const rung_schema rung_new_key_schema;
 
 /* answers */
+extern const rung_schema rung_review_list_schema, rung_verdict_results_schema,
+    rung_ban_preview_schema;
 extern const rung_schema rung_replay_schema, rung_replay_moves_schema;
 extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outcome_schema,
     rung_check_schema, rung_batch_result_schema, rung_top_schema, rung_around_schema,

@@ -235,6 +235,10 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_BOARD_SWAPPED:
         touch_name(r, e->swapped.board);
         break;
+    case RUNG_EVENT_REVIEWED:
+        touch_name(r, e->reviewed.board);
+        break;
+    case RUNG_EVENT_TICK:     /* a tentative score may count now */
     case RUNG_EVENT_UNBANNED: /* may be ranked again on any board */
         touch_all(r);
         break;
@@ -246,7 +250,7 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_TICK:
+    case RUNG_EVENT_NOTED:
     case RUNG_EVENT_IDS_SET:
     case RUNG_EVENT_RULES_SET:
     case RUNG_EVENT_ACCESS_SET:

@@ -20,8 +20,10 @@
 #include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct loader {
@@ -783,7 +785,8 @@ static void load_id(loader *l) {
     uint8_t head = rung__in_byte(&l->in);
     r.changed = head & 1;
     r.has_next = head >> 1 & 1;
-    r.value_count = head >> 2;
+    r.value_count = head >> 2 & 3;
+    r.tentative = head >> 4 & 1;
     r.seq = rung__in_number(&l->in);
     r.rank_before = rung__in_count(&l->in, UINT32_MAX);
     r.rank = rung__in_count(&l->in, UINT32_MAX);
@@ -797,7 +800,7 @@ static void load_id(loader *l) {
         r.next_player = rung__in_count(&l->in, RUNG__NONE) - 1;
         r.gap.i = rung__in_signed(&l->in);
     }
-    if (len <= 8 || r.value_count > RUNG_COLUMNS_MAX ||
+    if (len <= 8 || r.value_count > RUNG_COLUMNS_MAX || head >> (l->version < 5 ? 4 : 5) ||
         (r.next_player != RUNG__NONE && !rung_names_is_used(l->s->players, r.next_player)))
         damaged(l, "a remembered id is not valid");
     if (!is_fine(l))
@@ -935,6 +938,90 @@ static void load_sessions(loader *l) {
             load_session(l, i);
 }
 
+/* ---- reviews, and bans with an end ---- */
+
+static bool type_is_valid(uint8_t byte) {
+    unsigned type = byte & 15, decimals = byte >> 4;
+    return type <= RUNG_SCORE_REAL &&
+           decimals <= (type == RUNG_SCORE_DECIMAL ? RUNG_DECIMALS_MAX : 0);
+}
+
+static bool review_is_valid(const loader *l, const rung__review *r) {
+    const rung_state *s = l->s;
+    const rung__board *b = r->board < s->board_cap ? s->boards[r->board] : NULL;
+    if (!b || b->twin || !rung_names_is_used(s->players, r->player) || r->finding_count < 1 ||
+        r->at_ms < RUNG_TIME_MS_MIN || r->at_ms >= RUNG_TIME_MS_END || r->ts_ms > s->time_ms)
+        return false;
+    for (uint32_t i = 0; i < r->value_count; i++)
+        if (!type_is_valid((uint8_t)(r->types[i] | r->decimals[i] << 4)) ||
+            (r->types[i] == RUNG_SCORE_REAL && isnan(r->values[i].d)))
+            return false;
+    return type_is_valid((uint8_t)(r->score_type | r->score_decimals << 4));
+}
+
+static void load_review_values(loader *l, rung__review *r) {
+    uint8_t head = rung__in_byte(&l->in), score = rung__in_byte(&l->in);
+    r->value_count = head & 3;
+    r->is_delta = head >> 2 & 1;
+    r->outcome = head >> 3;
+    r->score_type = score & 15;
+    r->score_decimals = score >> 4;
+    if (r->outcome > RUNG_VERDICT_PROMOTE)
+        damaged(l, "the outcome of a review is not known");
+    for (uint32_t i = 0; i < r->value_count; i++) {
+        uint8_t type = rung__in_byte(&l->in);
+        r->types[i] = type & 15;
+        r->decimals[i] = type >> 4;
+        r->values[i].i = rung__in_signed(&l->in);
+    }
+}
+
+static void load_review(loader *l) {
+    rung_finding findings[RUNG_FINDINGS_MAX] = {{0}};
+    rung__review r = {.id = rung__in_number(&l->in)};
+    r.board = rung__in_count(&l->in, UINT32_MAX - 1);
+    r.player = rung__in_count(&l->in, UINT32_MAX - 1);
+    r.ts_ms = load_time(l);
+    r.at_ms = load_time(l);
+    r.expires_ms = load_time(l);
+    load_review_values(l, &r);
+    r.finding_count = rung__in_count(&l->in, RUNG_FINDINGS_MAX);
+    for (uint32_t i = 0; i < r.finding_count; i++) {
+        rung_finding *f = &findings[i];
+        f->rule = rung__in_byte(&l->in);
+        f->action = rung__in_byte(&l->in);
+        f->value.i = rung__in_signed(&l->in);
+        f->limit.i = rung__in_signed(&l->in);
+        if (f->rule >= RUNG_RULE_COUNT || f->action < RUNG_ACTION_FLAG ||
+            f->action > RUNG_ACTION_REVIEW)
+            damaged(l, "a review's rule is not known");
+    }
+    if (is_fine(l) && (!review_is_valid(l, &r) || rung__reviews_admit(l->s, r.player, NULL) < 0))
+        damaged(l, "a review is not valid");
+    if (is_fine(l))
+        went_well(l, rung__review_restore(l->s, &r, findings));
+}
+
+static void load_reviews(loader *l) {
+    uint32_t count = l->version < 5 ? 0 : rung__in_count(&l->in, RUNG_REVIEWS_MAX);
+    while (count-- && is_fine(l))
+        load_review(l);
+}
+
+static void load_ban_ends(loader *l) {
+    if (l->version < 5)
+        return;
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
+        rung__ban *ban = rung__sparse_get(&l->s->bans, player);
+        int64_t until_ms = load_time(l);
+        if (!ban || until_ms < RUNG_TIME_MS_MIN || until_ms >= RUNG_TIME_MS_END || !until_ms) {
+            damaged(l, "the end of a ban is not valid");
+            return;
+        }
+        rung__ban_set_end(l->s, ban, until_ms);
+    }
+}
+
 /* ---- all ---- */
 
 static void load_head(loader *l, const rung_state_config *config) {
@@ -990,6 +1077,8 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     load_sources(l);
     load_shadows(l);
     load_sessions(l);
+    load_reviews(l);
+    load_ban_ends(l);
     end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);

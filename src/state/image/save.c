@@ -13,6 +13,7 @@
 #include "state/image/stream.h"
 #include "state/keyspace/set.h"
 #include "state/people.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -360,8 +361,8 @@ static void save_id(rung__out *o, rung_slice key, const rung__id_record *r) {
     rung__out_text(o, key);
     rung__out_word(o, r->body);
     rung__out_signed(o, r->effective_ms);
-    rung__out_byte(
-        o, (uint8_t)(r->changed | (unsigned)r->has_next << 1 | (unsigned)r->value_count << 2));
+    rung__out_byte(o, (uint8_t)(r->changed | (unsigned)r->has_next << 1 |
+                                (unsigned)r->value_count << 2 | (unsigned)r->tentative << 4));
     rung__out_number(o, r->seq);
     rung__out_number(o, r->rank_before);
     rung__out_number(o, r->rank);
@@ -436,6 +437,51 @@ static void save_sessions(rung__out *o, const rung_state *s) {
     }
 }
 
+/* ---- reviews, and bans with an end ---- */
+
+static void save_review(rung__out *o, const rung__review *r) {
+    rung__out_number(o, r->id);
+    rung__out_number(o, r->board);
+    rung__out_number(o, r->player);
+    rung__out_signed(o, r->ts_ms);
+    rung__out_signed(o, r->at_ms);
+    rung__out_signed(o, r->expires_ms);
+    rung__out_byte(
+        o, (uint8_t)(r->value_count | (unsigned)r->is_delta << 2 | (unsigned)r->outcome << 3));
+    rung__out_byte(o, (uint8_t)(r->score_type | (unsigned)r->score_decimals << 4));
+    for (uint32_t i = 0; i < r->value_count; i++) {
+        rung__out_byte(o, (uint8_t)(r->types[i] | (unsigned)r->decimals[i] << 4));
+        rung__out_signed(o, r->values[i].i);
+    }
+    rung__out_number(o, r->finding_count);
+    for (uint32_t i = 0; i < r->finding_count; i++) {
+        rung__out_byte(o, r->findings[i].rule);
+        rung__out_byte(o, r->findings[i].action);
+        rung__out_signed(o, r->findings[i].value.i);
+        rung__out_signed(o, r->findings[i].limit.i);
+    }
+}
+
+static void save_reviews(rung__out *o, const rung_state *s) {
+    rung__out_number(o, s->reviews.count);
+    for (uint32_t i = 0; i < s->reviews.count; i++)
+        save_review(o, &s->reviews.items[i]);
+}
+
+static void save_ban_end(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    people *p = ctx;
+    const rung__ban *ban = p->s->bans.items[slot];
+    if (!ban->until_ms)
+        return;
+    save_player(o, player, &p->before);
+    rung__out_signed(o, ban->until_ms);
+}
+
+static void save_ban_ends(rung__out *o, const rung_state *s) {
+    each_player(o, &s->bans.map, save_ban_end, &(people){s, RUNG__NONE});
+    rung__out_number(o, 0);
+}
+
 /* ---- all ---- */
 
 static uint64_t count_all(const rung_state *s) {
@@ -476,6 +522,8 @@ rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
     save_sources(&o, s);
     save_shadows(&o, s);
     save_sessions(&o, s);
+    save_reviews(&o, s);
+    save_ban_ends(&o, s);
     rung_digest digest = rung_state_digest(s);
     rung__out_word(&o, digest.a);
     rung__out_word(&o, digest.b);

@@ -17,6 +17,7 @@
 #include "state/lookahead.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/reviews.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -467,6 +468,8 @@ static rung_status give_name(rung_state *s, uint32_t old, rung_slice name) {
     rung__digest_add(&s->digest, key_digest(s, number));
     if (b && b->has_stash)
         rung__stash_sort(s, b->serial);
+    if (b && s->reviews.count)
+        rung__reviews_renumber(s, old, number);
     if (b && s->on_change)
         rung__tell_board(s, b, RUNG_CHANGE_BOARD_REPLACED);
     return RUNG_OK;

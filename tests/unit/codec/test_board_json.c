@@ -110,7 +110,9 @@ TEST(what_is_wrong_is_named) {
     refused("{\"update\":\"elo\",\"rating\":{\"tau\":1}}", RUNG_EINVAL, "rating.tau");
     refused("{\"update\":\"elo\",\"rating\":{\"k\":1e999}}", RUNG_ERANGE, "rating.k");
     refused("{\"rating\":{}}", RUNG_EINVAL, "rating");
-    refused("{\"review\":null}", RUNG_EUNSUPPORTED, "review");
+    refused("{\"review\":\"top:0\"}", RUNG_EINVAL, "review");
+    refused("{\"review\":\"top:1000001\"}", RUNG_EINVAL, "review");
+    refused("{\"review\":\"all\"}", RUNG_EINVAL, "review");
     refused("{\"keep\":{\"hour\":-1}}", RUNG_ERANGE, "keep.hour");
     refused("{\"keep\":{\"day\":10001}}", RUNG_ERANGE, "keep.day");
     refused("{\"keep\":{\"all\":1}}", RUNG_EINVAL, "keep.all");

@@ -62,10 +62,4 @@ TEST(every_ref_resolves) {
     rung_json_writer_deinit(&w);
 }
 
-TEST(what_is_not_there_yet_is_not_in_it) {
-    rung_json_writer w = written();
-    CHECK(!has(&w, "\"review\""));
-    rung_json_writer_deinit(&w);
-}
-
 RUNG_TEST_MAIN

@@ -448,6 +448,37 @@ static rung_event dropped_sample(void) {
     return e;
 }
 
+static rung_event reviewed_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_REVIEWED);
+    e.reviewed.board = RUNG_SLICE("marathon");
+    e.reviewed.player = RUNG_SLICE("ada");
+    e.reviewed.id = UINT64_C(4711) << 14;
+    e.reviewed.verdict = RUNG_VERDICT_PROMOTE;
+    e.reviewed.reason = RUNG_SLICE("seen");
+    return e;
+}
+
+static rung_event noted_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_NOTED);
+    e.noted.player = RUNG_SLICE("ada");
+    e.noted.note = RUNG_SLICE("asked support");
+    return e;
+}
+
+static rung_event banned_until_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BANNED);
+    e.ban.player = RUNG_SLICE("ada");
+    e.ban.reason = RUNG_SLICE("bot");
+    e.ban.until_ms = INT64_C(1763301600000);
+    return e;
+}
+
+static rung_event ban_ended_sample(void) {
+    rung_event e = banned_until_sample();
+    e.kind = RUNG_EVENT_UNBANNED;
+    return e;
+}
+
 /* Two sides, the second of two players with a weight and a part played. */
 static rung_slice match_players(void) {
     static uint8_t raw[256];
@@ -535,6 +566,10 @@ static const struct {
     {"score-signed", score_signed_sample},
     {"session", session_sample},
     {"session-ended", session_ended_sample},
+    {"reviewed", reviewed_sample},
+    {"noted", noted_sample},
+    {"banned-until", banned_until_sample},
+    {"ban-ended", ban_ended_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -619,7 +654,7 @@ TEST(samples_are_valid_and_of_every_kind) {
         kinds |= 1u << e.kind;
     }
     CHECK_EQ_U64(kinds, ((1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2) | 31u << RUNG_EVENT_KEY_CHANGED |
-                            1u << RUNG_EVENT_SESSION);
+                            1u << RUNG_EVENT_SESSION | 3u << RUNG_EVENT_REVIEWED);
 }
 
 TEST(who_did_it) {
@@ -697,6 +732,12 @@ TEST(jobs_of_shadows) {
     REFUSED("job: ", filled_sample, e.filled.job = 0);
     REFUSED("job: ", swapped_sample, e.swapped.job = 0);
     REFUSED("job: ", dropped_sample, e.dropped.job = 0);
+    REFUSED("id: ", reviewed_sample, e.reviewed.id = 0);
+    REFUSED("verdict: ", reviewed_sample, e.reviewed.verdict = (rung_review_verdict)3);
+    REFUSED("board: ", reviewed_sample, e.reviewed.board.len = 0);
+    REFUSED("note: ", noted_sample, e.noted.note.len = 0);
+    REFUSED("note: ", noted_sample, e.noted.note = text_of(RUNG_NOTE_MAX + 1, "a"));
+    REFUSED("until: ", banned_until_sample, e.ban.until_ms = INT64_MAX);
     REFUSED("board: ", filled_sample, e.filled.board.len = 0);
     ACCEPTED(filled_sample, e.filled.packed.len = 0);
 }
@@ -934,8 +975,9 @@ TEST(what_a_command_may_say) {
 }
 
 TEST(kinds_have_names) {
-    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_MATCH; kind++)
-        CHECK(kind == 19 || strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_NOTED; kind++)
+        CHECK(kind == 19 || kind == 25 || kind == 26 ||
+              strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
     CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
     CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
 }
