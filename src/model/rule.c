@@ -38,3 +38,7 @@ rung_measure rung_rule_measure(rung_rule rule) {
     }
     return RUNG_MEASURE_NONE;
 }
+
+bool rung_rule_is_definable(rung_rule rule) {
+    return rung_rule_measure(rule) != RUNG_MEASURE_NONE && rule != RUNG_RULE_TOP;
+}

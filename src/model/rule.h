@@ -77,9 +77,7 @@ typedef struct rung_board_rule {
 
 rung_measure rung_rule_measure(rung_rule rule);
 /* May a definition contain it? */
-static inline bool rung_rule_is_definable(rung_rule rule) {
-    return rung_rule_measure(rule) != RUNG_MEASURE_NONE && rule != RUNG_RULE_TOP;
-}
+bool rung_rule_is_definable(rung_rule rule);
 static inline bool rung_rule_has_per(rung_rule rule) {
     return rule == RUNG_RULE_MAX_RATE || rule == RUNG_RULE_SUBMISSIONS;
 }

@@ -160,6 +160,22 @@ class Limits(ServerTest):
         seasons = [{"name": f"s{i}", "starts": f"20{10 + i}-01-01T00:00:00Z", "ends": f"20{10 + i}-02-01T00:00:00Z"} for i in range(65)]
         return [status_of(self.serve().put("/v1/boards/race", {"windows": seasons}))]
 
+    @row("scores that wait for a review")
+    def tentative(self):
+        server = self.board(review="top:1")
+        for i in range(16):
+            self.assertEqual(self.post(server, {"player": "p", "score": i}), "200 None")
+        refused = server.post("/v1/boards/race/scores", {"player": "p", "score": 99})
+        return [status_of(refused), refused.json["field"]]
+
+    @row("verdicts in one request")
+    def verdicts(self):
+        return [status_of(self.serve().post("/v1/reviews", {"verdict": "promote", "ids": [str(i) for i in range(101)]}))]
+
+    @row("a note on a player")
+    def note(self):
+        return [status_of(self.serve().post("/v1/players/ada/notes", {"note": "x" * 1025}))]
+
     # ---- HTTP: all requests together ----
 
     @row("requests in flight")

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define RUNG_METRICS_ROUTES_MAX 64 /* the last counts requests without a route */
+#define RUNG_METRICS_ROUTES_MAX 128 /* the last counts requests without a route */
 #define RUNG_METRICS_STATUSES   31
 #define RUNG_METRICS_BUCKETS    16
 

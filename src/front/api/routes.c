@@ -11,6 +11,7 @@
 #include "codec/board_json.h"
 #include "codec/match_json.h"
 #include "front/api/handlers.h"
+#include "front/api/metrics.h"
 #include "front/api/schemas.h"
 #include "model/board.h"
 #include "model/calendar.h"
@@ -604,6 +605,7 @@ const rung_route rung_routes[] = {
      .results = {{200, RUNG_TYPE_JSON, NULL, "The document."}}, .handle = rung_api_openapi},
 };
 const uint32_t rung_route_count = RUNG_COUNT_OF(rung_routes);
+_Static_assert(RUNG_COUNT_OF(rung_routes) < RUNG_METRICS_ROUTES_MAX, "each route is counted");
 
 /* ---- finding ---- */
 

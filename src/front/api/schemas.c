@@ -615,7 +615,7 @@ static SCHEMA(
     FIELD("id", STRING, "The id that was sent."),
     FIELD("meta", .types = RUNG_FIELD_ANY,
           "The `meta` that was sent: an object or array unchanged, anything else as text."),
-    ALWAYS("outcome", ENUM("accepted|unchanged|duplicate|refused|unknown"),
+    ALWAYS("outcome", ENUM("accepted|unchanged|duplicate|tentative|refused|unknown"),
            "Its outcome; `unknown`: the archive has no record of it."),
     FIELD("reason", STRING, "The `code` with which it was refused."));
 SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.",
