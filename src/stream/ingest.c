@@ -126,15 +126,6 @@ uint32_t rung_ingest_stat(rung_ingest *g, rung_ingest_stats *out, rung_ingest_la
 
 /* ---- the thread ---- */
 
-static int64_t lag_of(const rung_ingest *g, const rung__part *p) {
-    int64_t low, high;
-    if (p->is_stuck ||
-        rd_kafka_get_watermark_offsets(g->consumer, g->config.topic, p->partition, &low, &high) ||
-        high < 0)
-        return -1;
-    return high > p->done ? high - p->done : 0;
-}
-
 /* Without memory for it, the lags stay as they were. */
 static void publish(rung_ingest *g) {
     uint32_t stuck = 0, count = g->part_count;
@@ -149,7 +140,7 @@ static void publish(rung_ingest *g) {
         const rung__part *p = &g->parts[i];
         stuck += p->is_stuck;
         if (i < g->lag_cap)
-            g->lags[i] = (rung_ingest_lag){p->partition, lag_of(g, p)};
+            g->lags[i] = (rung_ingest_lag){p->partition, rung__ingest_lag(g, p)};
     }
     g->lag_count = count < g->lag_cap ? count : g->lag_cap;
     g->stats = g->counts;
@@ -190,6 +181,7 @@ static uint32_t step(void *arg, bool is_stopping) {
     if (g->rejoin_at_ms && rung__ingest_now_ms(g) >= g->rejoin_at_ms)
         rung_ignore(rung__ingest_subscribe(g), "it is tried again");
     is_busy = rung__ingest_take(g) || is_busy;
+    rung__ingest_ask_again(g);
     rung__ingest_hand_over(g);
     if (rung__ingest_now_ms(g) - g->committed_ms >= COMMIT_MS)
         rung__ingest_commit(g, true);

@@ -10,6 +10,8 @@ enum {
     REJOIN_MS = 1000,    /* when the offsets of the group cannot be read */
     RECOMMIT_MS = 10000, /* commit everything again: an earlier commit may have failed */
     ASK_MS = 10000,      /* how long to wait for a broker's answer */
+    FIRST_MS = 2000,     /* without the first record for so long, it is asked for again */
+    NEXT_MS = 60000,     /* and then so often: perhaps there are only marks of transactions */
 };
 
 /* ---- partitions ---- */
@@ -72,6 +74,7 @@ static bool add_part(rung_ingest *g, int32_t partition, int64_t offset, int64_t 
                                              .is_stuck = offset < 0,
                                              .position = offset,
                                              .done = offset,
+                                             .asked_ms = rung__ingest_now_ms(g),
                                              .committed = committed};
     return true;
 }
@@ -209,8 +212,50 @@ static bool make_room(rung_ingest *g) {
     return true;
 }
 
+int64_t rung__ingest_lag(const rung_ingest *g, const rung__part *p) {
+    int64_t low, high;
+    if (p->is_stuck ||
+        rd_kafka_get_watermark_offsets(g->consumer, g->config.topic, p->partition, &low, &high) ||
+        high < 0)
+        return -1;
+    return high > p->done ? high - p->done : 0;
+}
+
+/* I5. Fetch again from `position` on; what was fetched before is dropped. */
+static void ask(rung_ingest *g, rung__part *p) {
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *one =
+        rd_kafka_topic_partition_list_add(list, g->config.topic, p->partition);
+    one->offset = p->position;
+    rd_kafka_error_t *error = rd_kafka_seek_partitions(g->consumer, list, FIRST_MS);
+    p->asked_ms = rung__ingest_now_ms(g);
+    p->is_asked = !error && !one->err;
+    if (!p->is_asked && !g->rejoin_at_ms)
+        g->rejoin_at_ms = p->asked_ms + REJOIN_MS;
+    if (error)
+        rd_kafka_error_destroy(error);
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+void rung__ingest_ask_again(rung_ingest *g) {
+    int64_t now = rung__ingest_now_ms(g);
+    if (g->is_paused || is_full(g))
+        return;
+    for (uint32_t i = 0; i < g->part_count; i++) {
+        rung__part *p = &g->parts[i];
+        if (!p->is_begun && now - p->asked_ms >= (p->is_asked ? NEXT_MS : FIRST_MS) &&
+            rung__ingest_lag(g, p) > 0)
+            ask(g, p);
+    }
+}
+
 static void take(rung_ingest *g, rd_kafka_message_t *m) {
     rung__part *p = find_part(g, m->partition);
+    if (p && !p->is_begun && !p->is_asked && m->offset > p->position) {
+        ask(g, p);
+        rd_kafka_message_destroy(m);
+        return;
+    }
     if (p && m->offset >= p->position && !g->free) { /* a rebalance came in between */
         p->position = INT64_MAX;
         g->rejoin_at_ms = rung__ingest_now_ms(g);
@@ -230,6 +275,7 @@ static void take(rung_ingest *g, rd_kafka_message_t *m) {
     g->bytes += m->len;
     g->counts.records++;
     p->position = m->offset + 1;
+    p->is_begun = true;
     RUNG_LIST_APPEND(&p->items, it, in_part);
     if (!p->next)
         p->next = it;

@@ -19,7 +19,10 @@
  *   I3 After a record is refused for now, the loop submits nothing (the gate) until the thread has heard of it. Then
  *      what waited in the inbox is taken back, and each partition goes on when none of its records is OUT, with its
  *      first record that is not DONE. Only records that were in flight together can overtake each other.
- *   I4 A record of a partition that was taken away from us is answered, or buried, and forgotten. */
+ *   I4 A record of a partition that was taken away from us is answered, or buried, and forgotten.
+ *   I5 The first record of a partition that was given to us is the one at `position`, or the broker has none there. It is
+ *      asked for, because librdkafka 2.0 sometimes drops what it fetched first after a session was lost and goes on
+ *      behind it: records would be left out, or none come until there are newer ones. */
 #ifndef RUNG_STREAM_INGEST_ITEMS_H
 #define RUNG_STREAM_INGEST_ITEMS_H
 
@@ -64,6 +67,8 @@ typedef struct rung__part {
     rung__item *next;        /* the first that was not handed over */
     uint32_t out, again;     /* how many are in these phases */
     int64_t position;        /* the next offset to take */
+    bool is_begun, is_asked; /* a record came since it is ours; it was asked for again (I5) */
+    int64_t asked_ms;        /* when it was last asked for */
     int64_t done, committed; /* all before are done; that, as far as the group knows */
 } rung__part;
 
@@ -157,5 +162,8 @@ void rung__ingest_on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t code,
                                rd_kafka_topic_partition_list_t *list, void *ctx);
 /* Read some records. Returns whether there may be more. */
 bool rung__ingest_take(rung_ingest *g);
+void rung__ingest_ask_again(rung_ingest *g); /* for records that should have come (I5) */
+/* How many records of the partition are not done; -1: nobody knows. */
+int64_t rung__ingest_lag(const rung_ingest *g, const rung__part *p);
 
 #endif
