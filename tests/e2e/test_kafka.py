@@ -136,7 +136,8 @@ class Replicated(RaceTest):
             self.assertIsNone(w.failure)
         for server in servers:
             for w in writers:
-                self.assertEqual(self.score(server, w.player, latest="true"), w.count, w.codes)
+                until(lambda s=server, w=w: self.score(s, w.player, latest="true") == w.count,
+                      f"the score {w.count} of {w.player}, once the broker answers again; before: {w.codes}")
         self.same(*servers)
 
     def test_a_broker_that_is_gone(self):

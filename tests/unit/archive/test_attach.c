@@ -263,17 +263,19 @@ TEST(windows_packed_by_children_answer_the_same) {
 
 static const char *const banned[] = {"p1", "p4", "p5", "p9"};
 
+#define DAY_BOARD "daily" /* no board of the histories: they may have defined that one otherwise */
+
 /* Ten players on a board that keeps no closed window, four of them banned; then the day ends. */
 static void close_a_day(fixture *f) {
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
     def.keep = 0;
-    CHECK_OK(
-        rung_hub_define(f->hub, (rung_hub_sender){0}, RUNG_SLICE("b"), &def, NULL, NULL, NULL));
+    CHECK_OK(rung_hub_define(f->hub, (rung_hub_sender){0}, RUNG_SLICE(DAY_BOARD), &def, NULL, NULL,
+                             NULL));
     for (int i = 0; i < 10; i++) {
         char name[16];
         snprintf(name, sizeof name, "p%d", i);
-        rung_event e = archive_event_score("b", name, i / 3, 0);
+        rung_event e = archive_event_score(DAY_BOARD, name, i / 3, 0);
         CHECK_OK(rung_hub_put(f->hub, &e, NULL, NULL, NULL));
     }
     for (int i = 0; i < 4; i++) {
@@ -307,7 +309,7 @@ TEST(a_player_banned_when_a_window_closed_comes_back_to_it) {
     settle(&f);
     CHECK_EQ_U64(compare(&f), 1);
     uint64_t seq = rung_state_seq(rung_hub_state(f.hub));
-    e = archive_event_score("b", "p1", 7, 0); /* changes nothing that is archived */
+    e = archive_event_score(DAY_BOARD, "p1", 7, 0); /* changes nothing that is archived */
     CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
     settle(&f);
     CHECK_EQ_U64(rung_attach_stat(f.attach).changed_seq, seq);
