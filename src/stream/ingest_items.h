@@ -20,8 +20,8 @@
  *      what waited in the inbox is taken back, and each partition goes on when none of its records is OUT, with its
  *      first record that is not DONE. Only records that were in flight together can overtake each other.
  *   I4 A record of a partition that was taken away from us is answered, or buried, and forgotten.
- *   I5 The first record of a partition that was given to us is the one at `position`, or the broker has none there. It is
- *      asked for, because librdkafka 2.0 sometimes drops what it fetched first after a session was lost and goes on
+ *   I5 The first record of a partition that was given to us is the one at `position`, or the broker has none there. It
+ *      is asked for, because librdkafka 2.0 sometimes drops what it fetched first after a session was lost and goes on
  *      behind it: records would be left out, or none come until there are newer ones. */
 #ifndef RUNG_STREAM_INGEST_ITEMS_H
 #define RUNG_STREAM_INGEST_ITEMS_H
