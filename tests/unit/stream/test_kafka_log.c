@@ -374,7 +374,7 @@ TEST(a_producer_that_gives_up_is_replaced) {
     kit_deinit(&t);
 }
 
-enum { MANY = 200, MANY_CALLS = 50, LONG_RECORDS = 80, LONG_BYTES = 100000 };
+enum { MANY = 200, MANY_CALLS = 50, LONG_RECORDS = 48, LONG_BYTES = 100000 };
 
 /* `count` records at once, which is a large group; tags count up from `tag`. */
 static void propose_many(rung_log *log, rung_slice payload, size_t count, uint64_t tag) {
@@ -414,12 +414,12 @@ TEST(large_groups_keep_the_order) {
     kit_deinit(&t);
 }
 
-/* More bytes than a request takes. */
+/* More bytes than a request takes, and fewer than the mock keeps: it would drop what the log has not read yet. */
 TEST(a_large_group_of_long_records) {
     kit t;
     static char bytes[LONG_BYTES];
     kit_init(&t);
-    t.config.timeout_ms = 60000; /* 8 MB: on a busy machine the mock takes more than 5 s */
+    t.config.timeout_ms = 60000; /* 5 MB: on a busy machine the mock takes more than 5 s */
     rung_log *log = kit_open(&t);
     propose_many(log, rung_slice_of(bytes, sizeof bytes), LONG_RECORDS, 0);
     take_many(log, 0, LONG_RECORDS, true);
