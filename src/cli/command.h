@@ -54,7 +54,8 @@ struct rung_command {
 #define RUNG_COMMANDS(X)                                                                           \
     X(SERVER, serve) X(SERVER, config_check) X(SERVER, config_show)                                \
     X(SERVER, keys_create) X(SERVER, keys_list) X(SERVER, keys_revoke)                             \
-    X(SERVER, clock_show) X(SERVER, clock_accept) X(SERVER, audit) X(SERVER, demo)                 \
+    X(SERVER, clock_show) X(SERVER, clock_accept) X(SERVER, audit) X(SERVER, size)                 \
+    X(SERVER, demo)                                                                                \
     X(ASK, top) X(ASK, rank) X(ASK, movers) X(ASK, submit) X(ASK, match) X(ASK, watch)             \
     X(ASK, board_list) X(ASK, board_show) X(ASK, board_create) X(ASK, board_delete)                \
     X(ASK, replay_begin) X(ASK, replay_show) X(ASK, replay_moves) X(ASK, replay_swap)              \
@@ -64,7 +65,7 @@ struct rung_command {
     X(MOVE, import) X(MOVE, export)                                                                \
     X(FOLDER, status) X(FOLDER, snapshot) X(FOLDER, backup) X(FOLDER, restore) X(FOLDER, join)     \
     X(FOLDER, log_cat) X(FOLDER, log_verify) X(FOLDER, log_repair) X(FOLDER, reconcile)            \
-    X(FOLDER, log_copy) X(FOLDER, log_skip) X(FOLDER, sql)                                                        \
+    X(FOLDER, log_copy) X(FOLDER, log_skip) X(FOLDER, sql)                                         \
     X(HELP, completion)
 /* clang-format on */
 
