@@ -150,8 +150,9 @@ static rung_status apply_rules(rung_state *s, const rung_event *e, rung_err *err
     (void)err;
     if (e->rules.level <= s->rules)
         return RUNG_UNCHANGED;
+    bool is_shared = s->rules >= 1;
     s->rules = e->rules.level;
-    return rung__ids_share_out(s);
+    return is_shared ? RUNG_OK : rung__ids_share_out(s);
 }
 
 static rung_status apply_access(rung_state *s, const rung_event *e, rung_err *err) {

@@ -60,6 +60,21 @@ TEST(a_smaller_memory_lets_the_oldest_go) {
     rung_state_destroy(s);
 }
 
+/* Boards have their own ids from level 1 on; a later level must not count them again. */
+TEST(ids_are_shared_out_once) {
+    rung_state *s = create();
+    for (uint32_t level = 1; level <= RUNG_RULES_LEVEL; level++) {
+        char id[8];
+        snprintf(id, sizeof id, "id-%u", level);
+        CHECK_OK(submit(s, id, NOON + level));
+        rung_event e = {.kind = RUNG_EVENT_RULES_SET, .ts_ms = NOON + level, .rules = {level}};
+        CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+        CHECK_SOUND(rung_state_check(s));
+        CHECK_STATUS(submit(s, "id-1", NOON + level), RUNG_DUPLICATE);
+    }
+    rung_state_destroy(s);
+}
+
 TEST(an_id_with_a_time_is_never_applied_twice_whatever_is_set) {
     rung_state *s = create();
     char old[40], other[40];
