@@ -8,7 +8,7 @@
 
 typedef struct top_args {
     rung_view_args view;
-    const char *board;
+    const char *board, *version;
     uint64_t limit, offset;
 } top_args;
 
@@ -16,6 +16,8 @@ static const rung_option top_options[] = {
     RUNG_OPERAND(top_args, board, "BOARD", "the board"),
     RUNG_OPTION_NUMBER(top_args, limit, "--limit", "N", "how many (default 10)"),
     RUNG_OPTION_NUMBER(top_args, offset, "--offset", "N", "skip this many first"),
+    RUNG_OPTION_TEXT(top_args, version, "--version", "N",
+                     "of a timed snapshot: its number, newest"),
     RUNG_VIEW_OPTIONS,
     RUNG_READ_OPTIONS,
     RUNG_PAST_OPTION,
@@ -28,7 +30,7 @@ static void print_ranking(rung_slice answer, const void *args) {
 }
 
 static const rung_question top = {
-    "GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
+    "GET", "/v1/boards/{BOARD}/top?limit=10,offset,version," RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
     .print = print_ranking};
 
 const rung_command rung_command_top = {

@@ -147,6 +147,28 @@ static const rung_schema keep_schema = {.name = "Keep",
                                         .fields = keep_fields,
                                         .count = KEEP_FIELDS};
 
+enum { SNAPSHOTS_EVERY, SNAPSHOTS_TOP, SNAPSHOTS_KEEP, SNAPSHOTS_FIELDS };
+static const rung_field snapshots_fields[SNAPSHOTS_FIELDS] = {
+    [SNAPSHOTS_EVERY] = {RUNG_NAMED("every"), .types = RUNG_FIELD_STRING, .required = true,
+                         .format = "pattern:^[1-9][0-9]{0,6}[smhd]$",
+                         .doc = "How often, in log time: `10s`, `1m`, `2h`, `1d`; from `1s` to "
+                                "`31d`. Windows that have not changed get none.",
+                         .example = "\"1m\""},
+    [SNAPSHOTS_TOP] = {RUNG_NAMED("top"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 1,
+                       .max = RUNG_SNAPSHOT_TOP_MAX, .fallback = "100", .doc = "Entries of each.",
+                       .example = "1000"},
+    [SNAPSHOTS_KEEP] = {RUNG_NAMED("keep"), .types = RUNG_FIELD_INTEGER, .has_range = true,
+                        .min = 1, .max = RUNG_SNAPSHOT_KEEP_MAX, .fallback = "60",
+                        .doc = "Versions of each window that are kept; `top` x `keep` x windows "
+                               "is at most 1,048,576, and 4,194,304 for all boards together.",
+                        .example = "60"},
+};
+static const rung_schema snapshots_schema = {
+    .name = "Snapshots",
+    .doc = "Immutable, numbered versions of the top of each window, for heavy reads.",
+    .fields = snapshots_fields,
+    .count = SNAPSHOTS_FIELDS};
+
 enum {
     BOARD_ID,
     BOARD_TITLE,
@@ -170,6 +192,7 @@ enum {
     BOARD_REVIEW,
     BOARD_REVIEW_EXPIRES,
     BOARD_REVIEW_OUTCOME,
+    BOARD_SNAPSHOTS,
     BOARD_EXPIRES,
     BOARD_SEQ,
     BOARD_FIELDS
@@ -286,6 +309,11 @@ static const rung_field board_fields[BOARD_FIELDS] = {
     [BOARD_REVIEW_OUTCOME] = {RUNG_NAMED("review_outcome"), .types = RUNG_FIELD_STRING,
                               .values = rung_outcome_words, .fallback = "\"reject\"",
                               .doc = "What becomes of a tentative score that nobody decides on."},
+    [BOARD_SNAPSHOTS] = {RUNG_NAMED("snapshots"), .types = RUNG_FIELD_OBJECT | RUNG_FIELD_NULL,
+                         .nested = &snapshots_schema, .fallback = "null",
+                         .doc = "Timed snapshots, which `version=` of the top list names; null or "
+                                "left out: none.",
+                         .example = "{\"every\":\"1m\",\"top\":1000,\"keep\":60}"},
     [BOARD_EXPIRES] = {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME, .format = "readonly",
                        .doc =
                            "When the board goes, with all its scores, because EXPIRE of the Redis "
@@ -575,6 +603,38 @@ static rung_status read_review(const rung_slot *slots, rung_board_def *def, rung
     return st;
 }
 
+/* "90s", "1m", "2h", "1d" */
+static const struct {
+    char letter;
+    int64_t ms;
+} spans[] = {{'d', 86400000}, {'h', 3600000}, {'m', 60000}, {'s', 1000}};
+
+static rung_status read_span(rung_slice text, const char *field, int64_t *ms_out, rung_err *err) {
+    int64_t number;
+    for (size_t i = 0; i < RUNG_COUNT_OF(spans) && text.len >= 2 && text.len <= 8; i++)
+        if (text.ptr[text.len - 1] == spans[i].letter && text.ptr[0] != '0' &&
+            rung_text_parse_plain(rung_slice_of(text.ptr, text.len - 1), &number)) {
+            *ms_out = number * spans[i].ms;
+            return RUNG_OK;
+        }
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected a span such as 10s, 1m, 2h or 1d",
+                           field);
+}
+
+static rung_status read_snapshots(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                                  rung_err *err) {
+    rung_slot slots[SNAPSHOTS_FIELDS];
+    rung_status st = rung_schema_read_at(&snapshots_schema, r, slot->text, "snapshots",
+                                         slot->offset, slots, err);
+    if (st < 0)
+        return st;
+    def->snapshot_top = slots[SNAPSHOTS_TOP].present ? (uint32_t)slots[SNAPSHOTS_TOP].integer
+                                                     : RUNG_SNAPSHOT_TOP_DEFAULT;
+    def->snapshot_keep = slots[SNAPSHOTS_KEEP].present ? (uint32_t)slots[SNAPSHOTS_KEEP].integer
+                                                       : RUNG_SNAPSHOT_KEEP_DEFAULT;
+    return read_span(slots[SNAPSHOTS_EVERY].text, "snapshots.every", &def->snapshot_every_ms, err);
+}
+
 static rung_status read_keep(rung_json *r, const rung_slot *slot, rung_board_def *def,
                              rung_err *err) {
     rung_slot slots[KEEP_FIELDS];
@@ -643,6 +703,9 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
         st = read_limits(r, &slots[BOARD_LIMITS], def, err);
     if (st >= 0 && slots[BOARD_RULES].present)
         st = read_items(r, &slots[BOARD_RULES], "rules", read_rule, def, err);
+    if (st >= 0 && slots[BOARD_SNAPSHOTS].present &&
+        slots[BOARD_SNAPSHOTS].kind == RUNG_JSON_OBJECT)
+        st = read_snapshots(r, &slots[BOARD_SNAPSHOTS], def, err);
     return st < 0 ? st : read_review(slots, def, err);
 }
 
@@ -807,6 +870,25 @@ static void write_review(rung_json_writer *w, const rung_board_def *def) {
     RUNG_JSON_MEMBER(w, "review_outcome", word, rung_outcome_words[def->review_outcome]);
 }
 
+static void write_snapshots(rung_json_writer *w, const rung_board_def *def) {
+    char every[24];
+    size_t i = 0;
+    RUNG_JSON_KEY(w, "snapshots");
+    if (!def->snapshot_every_ms) {
+        rung_json_write_null(w);
+        return;
+    }
+    while (i + 1 < RUNG_COUNT_OF(spans) && def->snapshot_every_ms % spans[i].ms)
+        i++;
+    size_t len = rung_digits_format((uint64_t)(def->snapshot_every_ms / spans[i].ms), every);
+    every[len++] = spans[i].letter;
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "every", string, rung_slice_of(every, len));
+    RUNG_JSON_MEMBER(w, "top", uint, def->snapshot_top);
+    RUNG_JSON_MEMBER(w, "keep", uint, def->snapshot_keep);
+    rung_json_close_object(w);
+}
+
 static void write_rules(rung_json_writer *w, const rung_board_def *def) {
     RUNG_JSON_OPEN(w, "rules", array);
     for (uint32_t i = 0; i < def->rule_count; i++) {
@@ -848,6 +930,7 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     write_limits(w, def);
     write_rules(w, def);
     write_review(w, def);
+    write_snapshots(w, def);
     RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
 }
 

@@ -2,7 +2,7 @@
 /* A board's definition as bytes, version 1, in the terms of base/bytes.h (an example is in docs/formats/events.md):
  *
  *   byte      1, the version, 2 of a rating board; bit 7: keep differs by the kind of window; bit 6: there are rules;
- *             bit 5: something about reviews
+ *             bit 5: something about reviews; bit 4: timed snapshots
  *   text      title
  *   byte      columns, 1 to 3: the score and what comes after it
  *   per column:
@@ -34,6 +34,7 @@
  *             submissions then a number of milliseconds; attested_* have no value
  *   with bit 5 of the version: byte review, and after top (1) a number, how many; number of milliseconds until a review
  *             ends, 0 for the default; byte outcome, 0 reject, 1 promote; not all of them 0
+ *   with bit 4 of the version: timed snapshots: number of milliseconds, number top, number keep; none of them 0
  *
  * Valid = each value in its only encoding, nothing after it, and the definition passes rung_board_def_check().
  *
@@ -51,6 +52,7 @@
 
 #define DEF_VERSION    1
 #define RATING_VERSION 2 /* of rating boards: older programs must not take one for another */
+#define SNAPSHOT_FLAG  0x10
 #define REVIEW_FLAG    0x20
 #define RULES_FLAG     0x40
 #define KEEP_FLAG      0x80 /* of the version, so that older programs refuse what they would get wrong */
@@ -406,6 +408,31 @@ static rung_status check_review(const rung_board_def *def, rung_err *err) {
     return RUNG_OK;
 }
 
+uint64_t rung_board_snapshot_rows(const rung_board_def *def) {
+    uint32_t windows = (uint32_t)__builtin_popcount(def->windows) + def->season_count;
+    return (uint64_t)def->snapshot_top * def->snapshot_keep * windows;
+}
+
+static rung_status check_snapshots(const rung_board_def *def, rung_err *err) {
+    if (!def->snapshot_every_ms && !def->snapshot_top && !def->snapshot_keep)
+        return RUNG_OK;
+    if (def->snapshot_every_ms < RUNG_SNAPSHOT_EVERY_MIN_MS ||
+        def->snapshot_every_ms > RUNG_SNAPSHOT_EVERY_MAX_MS || def->snapshot_every_ms % 1000)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "snapshots.every",
+                               "1 second to 31 days, in whole seconds");
+    if (def->snapshot_top < 1 || def->snapshot_top > RUNG_SNAPSHOT_TOP_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "snapshots.top", "1 to %d", RUNG_SNAPSHOT_TOP_MAX);
+    if (def->snapshot_keep < 1 || def->snapshot_keep > RUNG_SNAPSHOT_KEEP_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "snapshots.keep", "1 to %d",
+                               RUNG_SNAPSHOT_KEEP_MAX);
+    if (rung_board_snapshot_rows(def) > RUNG_SNAPSHOT_ROWS_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "snapshots.keep",
+                               "top x keep x windows is %llu entries; at most %llu are kept",
+                               (unsigned long long)rung_board_snapshot_rows(def),
+                               (unsigned long long)RUNG_SNAPSHOT_ROWS_MAX);
+    return RUNG_OK;
+}
+
 bool rung_board_has_reviews(const rung_board_def *def) {
     for (uint32_t i = 0; i < def->rule_count; i++)
         if (def->rules[i].action == RUNG_ACTION_REVIEW)
@@ -423,7 +450,7 @@ bool rung_board_needs_form(const rung_board_def *def) {
 rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
     static rung_status (*const CHECKS[])(const rung_board_def *, rung_err *) = {
         check_columns, check_update, check_windows, check_clock,  check_scopes,
-        check_teams,   check_limits, check_rules,   check_review,
+        check_teams,   check_limits, check_rules,   check_review, check_snapshots,
     };
     if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "title",
@@ -564,6 +591,15 @@ static void code_review(const rung__coder *c, rung_board_def *def) {
         rung_byte_reader_fail(c->r, "there is nothing about reviews");
 }
 
+/* While decoding, snapshot_every_ms is not 0 because the version says that this follows. */
+static void code_snapshots(const rung__coder *c, rung_board_def *def) {
+    rung__code_positive(c, &def->snapshot_every_ms);
+    rung__code_count(c, &def->snapshot_top, RUNG_SNAPSHOT_TOP_MAX);
+    rung__code_count(c, &def->snapshot_keep, RUNG_SNAPSHOT_KEEP_MAX);
+    if (c->r && !def->snapshot_every_ms)
+        rung_byte_reader_fail(c->r, "there are no timed snapshots");
+}
+
 static void code_elo(const rung__coder *c, rung_elo_params *e) {
     rung__code_real(c, &e->k);
     rung__code_real(c, &e->scale);
@@ -636,16 +672,20 @@ static void code_def(const rung__coder *c, rung_board_def *def) {
         code_rules(c, def);
     if (has_review_part(def))
         code_review(c, def);
+    if (def->snapshot_every_ms)
+        code_snapshots(c, def);
 }
 
 static uint8_t version_of(const rung_board_def *def) {
     return (uint8_t)((rung_update_is_rating(def->update) ? RATING_VERSION : DEF_VERSION) |
                      (def->keep_kinds ? KEEP_FLAG : 0) | (def->rule_count ? RULES_FLAG : 0) |
-                     (has_review_part(def) ? REVIEW_FLAG : 0));
+                     (has_review_part(def) ? REVIEW_FLAG : 0) |
+                     (def->snapshot_every_ms ? SNAPSHOT_FLAG : 0));
 }
 
 uint32_t rung_board_def_level(const rung_board_def *def) {
-    return version_of(def) == DEF_VERSION ? 0 : 2;
+    uint8_t version = version_of(def);
+    return version & SNAPSHOT_FLAG ? 3 : version == DEF_VERSION ? 0 : 2;
 }
 
 rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t size,
@@ -669,7 +709,8 @@ rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, run
     def.keep_kinds = version & KEEP_FLAG;
     def.rule_count = version & RULES_FLAG;
     def.review_ms = version & REVIEW_FLAG;
-    version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG | REVIEW_FLAG);
+    def.snapshot_every_ms = version & SNAPSHOT_FLAG;
+    version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG | REVIEW_FLAG | SNAPSHOT_FLAG);
     if (!r.fault && version != DEF_VERSION && version != RATING_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);

@@ -39,6 +39,15 @@
 #define RUNG_REVIEW_MAX_MS      (INT64_C(366) * 86400000)
 #define RUNG_REVIEW_DEFAULT_MS  (INT64_C(7) * 86400000)
 
+/* Timed snapshots (state/editions.h). */
+#define RUNG_SNAPSHOT_EVERY_MIN_MS INT64_C(1000)
+#define RUNG_SNAPSHOT_EVERY_MAX_MS (INT64_C(31) * 86400000)
+#define RUNG_SNAPSHOT_TOP_MAX      10000
+#define RUNG_SNAPSHOT_TOP_DEFAULT  100
+#define RUNG_SNAPSHOT_KEEP_MAX     10000
+#define RUNG_SNAPSHOT_KEEP_DEFAULT 60
+#define RUNG_SNAPSHOT_ROWS_MAX     (UINT64_C(1) << 20) /* of one board: top x keep x windows */
+
 /* The longest encoding; most of it is for zone rules. */
 #define RUNG_BOARD_DEF_BYTES_MAX ((size_t)80 << 10)
 
@@ -100,7 +109,13 @@ typedef struct rung_board_def {
     uint32_t review_top;                         /* 1 to RUNG_REVIEW_TOP_MAX for top, 0 otherwise */
     int64_t review_ms; /* when a review ends by itself; 0: RUNG_REVIEW_DEFAULT_MS */
     rung_review_verdict review_outcome; /* and how: promote or reject */
+    int64_t snapshot_every_ms; /* of log time; 0: no timed snapshots, and the next two are 0 */
+    uint32_t snapshot_top;     /* entries of each */
+    uint32_t snapshot_keep;    /* of each window, newest first */
 } rung_board_def;
+
+/* How many entries its timed snapshots may hold. */
+uint64_t rung_board_snapshot_rows(const rung_board_def *def);
 
 /* Does the board take matches, not scores? */
 static inline bool rung_update_is_rating(rung_update update) {

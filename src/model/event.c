@@ -576,10 +576,13 @@ static bool has_terms(const rung_event *e) {
 }
 
 uint32_t rung_event_level(const rung_event *e) {
+    uint32_t def = e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
+    if (def > 2)
+        return def;
     if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET || has_terms(e) ||
         (e->kind == RUNG_EVENT_SCORE && has_evidence(&e->score)))
         return 2;
-    return e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
+    return def;
 }
 
 bool rung_event_is_audited(const rung_event *e) {

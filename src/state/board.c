@@ -12,6 +12,7 @@
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/match.h"
@@ -484,6 +485,7 @@ rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
     rung__digest_add(&d, b->rate_digest);
     rung__digest_add(&d, b->rated_digest);
     rung__digest_add(&d, b->forms.digest);
+    rung__digest_add(&d, rung__editions_digest_all(b));
     for (uint32_t i = 0; i < b->window_count; i++) {
         const rung__window *w = b->windows[i];
         rung__digest_add(&d, window_digest(w));
@@ -750,7 +752,10 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     uint32_t number;
     if (is_key && !rung__key_may_be_made(s))
         return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "key", "key limit reached");
-    rung_status st = rung_names_intern(s->board_ids, id, &number);
+    rung_status st = rung__editions_admit(s, NULL, def, err);
+    if (st < 0)
+        return st;
+    st = rung_names_intern(s->board_ids, id, &number);
     if (st < 0)
         return st == RUNG_ELIMIT ? RUNG_FAIL_FIELD(err, st, "board", "board limit reached") : st;
     rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
@@ -772,6 +777,8 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
         st = add_rule(s, b, b->def, true, err);
     if (st >= 0)
         st = rung__board_use_slots(s, b);
+    if (st >= 0 && !rung__is_hidden_name(id))
+        st = rung__editions_redefine(s, b);
     if (st < 0) {
         rung__board_free(s, b);
         rung_names_remove(s->board_ids, number);
@@ -877,6 +884,8 @@ static rung_status change_windows(rung_state *s, rung__board *b, const rung_boar
 rung_status rung__board_change(rung_state *s, rung__board *b, const rung_board_def *def,
                                rung_err *err) {
     rung_status st = check_change(b, def, err);
+    if (st >= 0)
+        st = rung__editions_admit(s, b, def, err);
     if (st < 0)
         return st;
     redefinition old = {.shared = b->shared, .scope_count = b->scope_count};
@@ -901,6 +910,8 @@ rung_status rung__board_change(rung_state *s, rung__board *b, const rung_board_d
     st = change_slots(s, b, &old);
     if (st >= 0)
         st = change_windows(s, b, &old.shared->def);
+    if (st >= 0 && !b->twin && !same)
+        st = rung__editions_redefine(s, b);
     rung__def_unuse(s, old.shared);
     return st < 0 ? st : same ? RUNG_UNCHANGED : RUNG_OK;
 }
@@ -930,6 +941,7 @@ rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err
 void rung__board_delete(rung_state *s, rung__board *b) {
     bool is_next = false; /* the next window to close may be one of its own */
     rung__shadow_drop(s, b);
+    rung__editions_drop(s, b);
     if (s->on_change)
         rung__tell_board(s, b, RUNG_CHANGE_BOARD_DELETED);
     for (uint32_t i = 0; i < b->window_count; i++)
@@ -967,6 +979,7 @@ void rung__board_free(rung_state *s, rung__board *b) {
     rung_alloc_free(s->alloc, b->rules, b->rule_count * sizeof *b->rules);
     rung_numbermap_deinit(&b->rate, s->alloc);
     rung__shadow_free(s, b);
+    rung__editions_drop(s, b);
     rung__rated_deinit(s, b);
     rung__form_deinit(s, b);
     rung__def_unuse(s, b->shared);

@@ -50,6 +50,8 @@ typedef struct rung__board {
     uint64_t id_serial; /* by which submission ids know it: its own, unless a swap changed it */
     struct rung__shadow *shadow; /* owned; NULL: none */
     struct rung__board *twin;    /* the board whose shadow it is; NULL: it is none */
+    struct rung__editions
+        *editions; /* owned; NULL: the definition has no timed snapshots, or it is a shadow */
     rung__def *shared;
     const rung_board_def *def; /* in `shared` */
     int64_t created_ms;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
  * to P3 of people.c; B3 of board.c; K1 of keys.c; M1, M2 of set.c; E1, E2 of expiry.c; D1: the digest is the sum of
- * the facts; H1, H4 of shadow.c; F1 to F3 of form.c; V1 to V4 of review.c. */
+ * the facts; H1, H4 of shadow.c; F1 to F3 of form.c; V1 to V4 of review.c; T1 to T3 of editions.c. */
 #include "state/attribute.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/keyspace/set.h"
 #include "state/match.h"
 #include "state/people.h"
@@ -93,6 +94,8 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
     const char *wrong = rung__rated_check(b);
     if (!wrong)
         wrong = rung__form_check(b);
+    if (!wrong)
+        wrong = rung__editions_check(s, b);
     return wrong ? wrong : rung_numbermap_check(&b->rate);
 }
 

@@ -35,6 +35,7 @@ typedef enum rung__fact {
     RUNG__FACT_NONCE = 45,
     RUNG__FACT_REVIEW = 50,
     RUNG__FACT_BAN_END = 51,
+    RUNG__FACT_EDITION = 60,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,

@@ -63,8 +63,10 @@ struct rung_state {
     uint64_t seq, refused, friendships;
     uint64_t people_version; /* the last event that changed a profile or ban; not in the digest */
     int64_t time_ms;
-    int64_t next_close_ms; /* never later than the true one */
-    rung_digest digest;    /* of all facts; see state.c */
+    int64_t next_close_ms;           /* never later than the true one */
+    rung_digest digest;              /* of all facts; see state.c */
+    struct rung__editions *editions; /* of the boards that have timed snapshots */
+    int64_t next_edition_ms;         /* none is due before it */
     /* A cache of the last board looked up, under last_name; NULL when the name may have changed hands. */
     struct rung__board *last_board;
     rung_slice last_name;

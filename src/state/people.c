@@ -12,6 +12,7 @@
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/keyspace/set.h"
 #include "state/ranking.h"
 #include "state/reviews.h"
@@ -491,6 +492,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
     rung__digest_add(&s->digest, ban_digest(player, ban));
     s->people_version = s->seq;
     rung__shadow_interrupt_all(s);
+    rung__editions_forget(s, player);
     return RUNG_OK;
 }
 
@@ -754,6 +756,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
         ban_remove(s, player, ban);
         rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
     }
+    rung__editions_forget(s, player);
     forget_friends(s, player);
     forget_memberships(s, player);
     forget_rates(s, player);

@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "state/attribute.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/lookahead.h"
 #include "state/shadow.h"
 #include "state/team.h"
@@ -278,6 +279,7 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
     if (st != RUNG_OK)
         return st;
     b->version = s->seq;
+    rung__editions_touch(s, b);
     if (b->twin)
         rung__shadow_touch(s, player);
     if (old) {
@@ -354,6 +356,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     rung__digest_subtract(&s->digest, before);
     rung__digest_subtract(&w->entries, before);
     b->version = s->seq;
+    rung__editions_touch(s, b);
     if (b->twin)
         rung__shadow_touch(s, player);
     return RUNG_OK;

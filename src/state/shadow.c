@@ -15,6 +15,7 @@
 
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/score.h"
@@ -303,6 +304,7 @@ rung_status rung__apply_swap(rung_state *s, const rung_event *e, rung_err *err) 
     b->shadow = NULL;
     b->twin = hidden;
     hidden->twin = NULL;
+    rung__editions_drop(s, b); /* they are of what was there */
     hidden->shadow = sh;
     sh->board = b;
     sh->was_live = !sh->was_live;
@@ -310,6 +312,8 @@ rung_status rung__apply_swap(rung_state *s, const rung_event *e, rung_err *err) 
     rung__digest_add(&s->digest, rung__board_digest(s, b));
     rung__digest_add(&s->digest, rung__board_digest(s, hidden));
     rung__digest_add(&s->digest, rung__shadow_digest(hidden));
+    if (rung__editions_redefine(s, hidden) < 0)
+        return RUNG_ENOMEM;
     if (s->on_change)
         rung__tell_board(s, hidden, RUNG_CHANGE_BOARD_REPLACED);
     return RUNG_OK;

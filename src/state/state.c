@@ -12,6 +12,7 @@
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/keyspace/commands.h"
 #include "state/keyspace/keys.h"
 #include "state/keyspace/set.h"
@@ -97,6 +98,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->next_close_ms = INT64_MAX;
     s->reviews.next_ms = INT64_MAX;
     s->next_ban_end_ms = INT64_MAX;
+    s->next_edition_ms = INT64_MAX;
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
     s->on_change = config->on_change;
@@ -220,6 +222,13 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
     bool in_time = e->ts_ms >= RUNG_TIME_MS_MIN && e->ts_ms < RUNG_TIME_MS_END;
     if (in_time && e->ts_ms > s->time_ms)
         s->time_ms = e->ts_ms;
+    rung_status taken =
+        s->time_ms >= s->next_edition_ms ? rung__editions_take(s, before_ms) : RUNG_UNCHANGED;
+    if (taken < 0) {
+        s->time_ms = before_ms;
+        s->broken = e->kind != RUNG_EVENT_SCORE;
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
     s->seq++;
     s->cause = e->kind;
     s->match_rows = 0;
@@ -243,8 +252,8 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
             st = e->kind == RUNG_EVENT_MATCH ? rung__apply_match(s, &e->match, answer, err)
                                              : dispatch(s, e, err);
         s->broken = st == RUNG_ENOMEM;
-        if (e->kind == RUNG_EVENT_TICK && purged)
-            st = RUNG_OK;
+        if (e->kind == RUNG_EVENT_TICK && (purged || taken == RUNG_OK))
+            st = st == RUNG_UNCHANGED ? RUNG_OK : st;
     }
     s->refused += st < 0;
     if (st != RUNG_DUPLICATE)
@@ -345,6 +354,8 @@ int64_t rung_state_next_close(const rung_state *s) {
     int64_t expiry_ms = rung__expiry_next(s);
     if (s->reviews.count && s->reviews.next_ms < expiry_ms)
         expiry_ms = s->reviews.next_ms;
+    if (s->next_edition_ms < expiry_ms)
+        expiry_ms = s->next_edition_ms;
     return expiry_ms < s->next_close_ms ? expiry_ms : s->next_close_ms;
 }
 
@@ -377,6 +388,9 @@ static void add_board_stats(const rung__board *b, rung_stats *out) {
     out->bytes_boards += sizeof *b + (sizeof *b->shared + b->shared->bytes.len) / b->shared->uses +
                          b->rate.bytes + rung__rated_bytes(b) + rung__form_bytes(b) +
                          b->window_cap * sizeof *b->windows;
+    if (b->editions)
+        out->bytes_boards += sizeof *b->editions + b->editions->bytes +
+                             b->editions->cap * sizeof *b->editions->items;
     if (b->shadow)
         out->bytes_boards += sizeof *b->shadow + b->shadow->queue_cap;
     for (uint32_t w = 0; w < b->window_count; w++)

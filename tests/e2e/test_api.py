@@ -53,7 +53,7 @@ class Boards(Api):
             "teams": {"by": "guild", "combine": "top:5"},
             "limits": {"min": 0.001, "max": 99.999, "max_step": 5, "per_player_per_minute": 10, "z_score": 4.5},
             "rules": [{"rule": "max", "value": 80, "action": "flag"}], "review": "top:7", "review_expires": 60, "review_outcome": "promote",
-            "writers": "player"}
+            "snapshots": {"every": "90s", "top": 10, "keep": 3}, "writers": "player"}
 
     def test_whole_definition_comes_back(self):
         answer = self.check(self.server.put("/v1/boards/full", self.FULL), 201).json
@@ -70,7 +70,7 @@ class Boards(Api):
         self.assertEqual(got, {"id": "plain", "title": "plain", "score": {"type": "integer", "order": "desc"}, "columns": [],
                                "update": "best", "tie": "first", "rank": "sparse", "windows": ["all"], "timezone": "UTC",
                                "day_starts": "00:00", "grace": 0, "keep": 2, "scopes": [], "teams": None, "limits": {}, "rules": [],
-                               "review": None, "review_expires": 604800, "review_outcome": "reject", "writers": "server", "seq": got["seq"]})
+                               "review": None, "review_expires": 604800, "review_outcome": "reject", "snapshots": None, "writers": "server", "seq": got["seq"]})
         self.board("warm", score={"type": "real"}, update="decay", half_life=3600.25)
         self.assertEqual(self.get("/v1/boards/warm")["half_life"], 3600.25)
 
@@ -87,7 +87,8 @@ class Boards(Api):
             ({"windows": [{"name": "s", "starts": "2026-01-02T00:00:00Z", "ends": "2026-01-01T00:00:00Z"}]}, "windows[0]"),
             ({"windows": [{"name": "s", "starts": "yesterday", "ends": "2026-01-01T00:00:00Z"}]}, "windows[0].starts"),
             ({"day_starts": "24:00"}, "day_starts"), ({"day_starts": "4:00"}, "day_starts"), ({"grace": "5"}, "grace"),
-            ({"grace": 0.0001}, "grace"), ({"keep": -1}, "keep"), ({"keep": 10001}, "keep"), ({"keep": 1.5}, "keep"),
+            ({"grace": 0.0001}, "grace"), ({"snapshots": {}}, "snapshots.every"), ({"snapshots": {"every": "soon"}}, "snapshots.every"),
+            ({"snapshots": {"every": "1m", "top": 0}}, "snapshots.top"), ({"snapshots": {"every": "1m", "keep": 10001}}, "snapshots.keep"), ({"keep": -1}, "keep"), ({"keep": 10001}, "keep"), ({"keep": 1.5}, "keep"),
             ({"scopes": ["a"] * 9}, "scopes"), ({"scopes": [1]}, "scopes[0]"), ({"teams": {"combine": "sum"}}, "teams.by"),
             ({"teams": {"by": "g", "combine": "top:0"}}, "teams.combine"), ({"teams": {"by": "g", "combine": "top:101"}}, "teams.combine"),
             ({"teams": {"by": "g", "combine": "top:05"}}, "teams.combine"), ({"limits": {"min": True}}, "limits.min"),

@@ -34,7 +34,7 @@ class Openapi(ServerTest):
 
     def fill(self):
         put, post = self.server.put, self.server.post
-        put("/v1/boards/race", {"windows": ["all", "day", "week"], "scopes": ["country"]})
+        put("/v1/boards/race", {"windows": ["all", "day", "week"], "scopes": ["country"], "snapshots": {"every": "1s"}})
         put("/v1/boards/sum", {"update": "sum", "score": {"type": "decimal", "decimals": 2}})
         put("/v1/boards/decay", {"update": "decay", "score": {"type": "real"}, "half_life": 3600})
         put("/v1/boards/columns", {"columns": [{"name": "time", "order": "asc"}, {"name": "x", "type": "real"}]})

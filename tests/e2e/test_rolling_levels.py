@@ -86,14 +86,14 @@ class Levels(KafkaTest):
                 self.progress(writer)
                 self.replace(servers, i)
                 if i < NODES - 1:
-                    known = sorted([2] * (i + 1) + [1] * (NODES - 1 - i))
+                    known = sorted([3] * (i + 1) + [1] * (NODES - 1 - i))
                     until(lambda s=servers[i], k=known: self.levels(s)[1] == k, "old and new side by side")
                     self.hear_reports(servers[i])
                     self.assertEqual(self.levels(servers[i])[0], 1)
                     self.refused(servers[i])
                     self.assertTrue(all(s.is_running for s in servers))
             for server in servers:
-                until(lambda s=server: self.levels(s) == (2, [2] * NODES), "the new level")
+                until(lambda s=server: self.levels(s) == (3, [3] * NODES), "the new level")
             self.progress(writer)
         finally:
             writer.stop = True
@@ -108,7 +108,7 @@ class Levels(KafkaTest):
         self.same(*servers)
         late = self.node(program=OLD, start=False).start(wait=False)
         self.assertNotEqual(late.wait_exit(), 0)
-        self.assertRegex(late.log, "raised the rules to level 2|needs a newer version")
+        self.assertRegex(late.log, "raised the rules to level 3|needs a newer version")
 
 
 if __name__ == "__main__":

@@ -168,6 +168,20 @@ class Limits(ServerTest):
         refused = server.post("/v1/boards/race/scores", {"player": "p", "score": 99})
         return [status_of(refused), refused.json["field"]]
 
+    @row("entries of a board's timed snapshots, top x keep x windows")
+    def snapshots(self):
+        body = {"windows": ["all", "day"], "snapshots": {"every": "1m", "top": 10000, "keep": 53}}
+        answer = self.serve().put("/v1/boards/race", body)
+        return [status_of(answer), answer.json["field"]]
+
+    @row("the same of all boards")
+    def all_snapshots(self):
+        server = self.serve()
+        for i in range(4):
+            self.check(server.put(f"/v1/boards/b{i}", {"snapshots": {"every": "1m", "top": 1024, "keep": 1024}}), 201)
+        answer = server.put("/v1/boards/b4", {"snapshots": {"every": "1m", "top": 1, "keep": 1}})
+        return [status_of(answer), answer.json["field"]]
+
     @row("verdicts in one request")
     def verdicts(self):
         return [status_of(self.serve().post("/v1/reviews", {"verdict": "promote", "ids": [str(i) for i in range(101)]}))]

@@ -318,6 +318,18 @@ static void any_reviews(event_gen *g, rung_board_def *d) {
     d->review_outcome = (rung_review_verdict)below(g, 2);
 }
 
+static void any_snapshots(event_gen *g, rung_board_def *d) {
+    if (!one_in(g, 4))
+        return;
+    uint64_t windows = (uint64_t)__builtin_popcount(d->windows) + d->season_count;
+    d->snapshot_every_ms =
+        1000 * edgy(g, RUNG_SNAPSHOT_EVERY_MIN_MS / 1000, RUNG_SNAPSHOT_EVERY_MAX_MS / 1000);
+    d->snapshot_top = (uint32_t)edgy(g, 1, RUNG_SNAPSHOT_TOP_MAX);
+    uint64_t most = RUNG_SNAPSHOT_ROWS_MAX / (d->snapshot_top * windows);
+    d->snapshot_keep = (uint32_t)edgy(
+        g, 1, most > RUNG_SNAPSHOT_KEEP_MAX ? RUNG_SNAPSHOT_KEEP_MAX : (int64_t)most);
+}
+
 /* Turn a definition into that of a rating board. */
 static void make_rating(event_gen *g, rung_board_def *d) {
     rung_rating_params *p = &d->rating;
@@ -361,6 +373,7 @@ static void make_def(event_gen *g, rung_board_def *d) {
     any_rules(g, d);
     if (one_in(g, 2))
         any_reviews(g, d);
+    any_snapshots(g, d);
     d->writers = (rung_writers)below(g, 2);
     if (one_in(g, 6))
         make_rating(g, d);
@@ -796,6 +809,9 @@ static void print_def(FILE *f, const rung_board_def *d) {
     if (d->limits & RUNG_LIMIT_Z)
         fprintf(f, " z_score=%a", d->z_score);
     fprintf(f, " writers=%u", d->writers);
+    if (d->snapshot_every_ms)
+        fprintf(f, " snapshots=%" PRId64 "/%u/%u", d->snapshot_every_ms, d->snapshot_top,
+                d->snapshot_keep);
     if (d->review || d->review_ms || d->review_outcome)
         fprintf(f, " review=%d/%u/%" PRId64 "/%d", (int)d->review, d->review_top, d->review_ms,
                 (int)d->review_outcome);

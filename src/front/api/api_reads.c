@@ -9,6 +9,7 @@
 #include "front/api/parts.h"
 #include "front/api/past_calls.h"
 #include "service/matches.h"
+#include "state/editions.h"
 #include "state/review.h"
 #include "state/scope_values.h"
 
@@ -125,11 +126,12 @@ static size_t make_etag(const rung_call *c, const rung_view *view, char out[96])
                             (unsigned long long)c->api->boot);
 }
 
-static bool has_etag(rung_slice list, const char *etag, size_t len) {
+bool rung__call_has_etag(const rung_call *c, rung_slice etag) {
+    rung_slice list = rung_exchange_header(c->x, "if-none-match");
     if (list.len == 1 && list.ptr[0] == '*')
         return true;
-    for (size_t i = 0; i + len <= list.len; i++)
-        if (memcmp(list.ptr + i, etag, len) == 0)
+    for (size_t i = 0; list.ptr && i + etag.len <= list.len; i++)
+        if (memcmp(list.ptr + i, etag.ptr, etag.len) == 0)
             return true;
     return false;
 }
@@ -144,14 +146,24 @@ static bool is_known(rung_call *c, const rung_view *view, const rung_board_def *
     rung_exchange_set(c->x, "Cache-Control",
                       c->who.key_id_len ? RUNG_SLICE("private, max-age=1")
                                         : RUNG_SLICE("max-age=1"));
-    rung_slice known = rung_exchange_header(c->x, "if-none-match");
-    if (!known.ptr || !has_etag(known, etag, len))
+    if (!rung__call_has_etag(c, rung_slice_of(etag, len)))
         return false;
     rung_exchange_answer(c->x, 304, NULL, (rung_slice){NULL, 0});
     return true;
 }
 
+/* The board's newest timed snapshot of this kind of window, if it makes any. */
+static void write_newest(rung_json_writer *w, const rung_ranking *k) {
+    if (!k->has_numbers || !k->def->snapshot_every_ms || k->teams || k->scope.len)
+        return;
+    rung_slice season = rung_slice_of(k->window_id, k->window_id_len);
+    uint64_t version = rung_state_edition_newest(k->state, k->board, k->kind, season);
+    if (version)
+        RUNG_JSON_MEMBER(w, "newest_version", uint, version);
+}
+
 static void write_entries(rung_json_writer *w, const rung_read *r) {
+    write_newest(w, &r->q.k);
     rung_answer_rows(w, &r->q.k, "entries", r->q.rows, r->q.count, false);
 }
 
@@ -179,7 +191,11 @@ static void top(rung_call *c, bool teams) {
 }
 
 void rung_api_top(rung_call *c) {
-    top(c, false);
+    rung_slice version = rung__call_text(c, "version");
+    if (version.len)
+        rung__api_top_version(c, version);
+    else
+        top(c, false);
 }
 
 void rung_api_teams(rung_call *c) {

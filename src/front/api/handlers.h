@@ -18,6 +18,8 @@ rung_handler rung_api_submit_match, rung_api_predict, rung_api_opponents;
 rung_handler rung_api_top, rung_api_around, rung_api_players, rung_api_friend_ranking,
     rung_api_at_score, rung_api_target, rung_api_count, rung_api_distribution, rung_api_movers,
     rung_api_scope_values, rung_api_teams, rung_api_team;
+/* api_versions.c */
+rung_handler rung_api_versions;
 /* api_players.c */
 rung_handler rung_api_put_player, rung_api_get_player, rung_api_erase_player, rung_api_remove_entry,
     rung_api_history, rung_api_submissions, rung_api_get_friends, rung_api_put_friends,

@@ -95,6 +95,11 @@ void rung__batch_stop_all(rung_api *api);
 /* Many matches of the call's board: an array in its body, or without one a stream. */
 void rung__api_submit_matches(rung_call *c);
 
+/* Does the client have the version with this ETag? */
+bool rung__call_has_etag(const rung_call *c, rung_slice etag);
+/* api_versions.c: the top list of the timed snapshot that `version` names. */
+void rung__api_top_version(rung_call *c, rung_slice version);
+
 /* api_sessions.c: does the request carry a signature that its route takes? */
 bool rung__call_is_signed(const rung_call *c);
 /* Verify the signature of a request by a player's token, whose body has not been changed yet. RUNG_OK, or

@@ -230,8 +230,13 @@ const rung_route rung_routes[] = {
      .handle = rung_api_opponents},
 
     {ROUTE(GET, "/v1/boards/{board}/top", "getTop", "Rankings", READ, "Top of the board"),
-     .doc = "Entries from `offset` on, best first, at any depth.",
-     PARAMS(BOARD, RANKED, LIMIT, OFFSET), .flags = RUNG_MAY_MISS,
+     .doc = "Entries from `offset` on, best first, at any depth. With `version`, those of a timed "
+            "snapshot, which never change: caches may keep them for a year.",
+     PARAMS(
+         BOARD, RANKED, LIMIT, OFFSET,
+         PARAM("version", TEXT, 1, 20,
+               "A timed snapshot of the board (see `versions`), or `newest`; not with `scope`.")),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE,
      .results = {{200, RUNG_TYPE_JSON, &rung_top_schema, "A page."},
                  {304, NULL, NULL, "Not changed since the given ETag."}},
      .handle = rung_api_top},
@@ -343,6 +348,12 @@ const rung_route rung_routes[] = {
          MIN_SEQ, AS_OF),
      .flags = RUNG_MAY_MISS, ANSWER(rung_window_list_schema, "Windows."),
      .handle = rung_api_windows},
+    {ROUTE(GET, "/v1/boards/{board}/versions", "listVersions", "Rankings", READ,
+           "Timed snapshots of a board"),
+     .doc = "Of a board with `snapshots`: the versions of a window that are kept, newest first.",
+     PARAMS(BOARD, WINDOW, NUMBER("limit", 1, 1000, 100, "How many versions."), MIN_SEQ),
+     .flags = RUNG_MAY_MISS, ANSWER(rung_version_list_schema, "The versions."),
+     .handle = rung_api_versions},
     {ROUTE(DELETE, "/v1/boards/{board}/players/{player}", "removeEntry", "Scores", SERVER,
            "Remove an entry"),
      .doc = "From every window of the board, including archived ones.",

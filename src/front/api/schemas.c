@@ -414,7 +414,28 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
 #define ONE_ROW(text)          ALWAYS("entry", OBJECT(row_schema), (text))
 #define TEAM_ROWS(field, text) ALWAYS(field, ARRAY(team_row_schema), (text))
 
-SCHEMA(rung_top_schema, "Top", "A page of a ranking.", HEAD, ROWS("entries", "Best first."));
+SCHEMA(rung_top_schema, "Top", "A page of a ranking.", HEAD,
+       FIELD("newest_version", INTEGER, "The newest timed snapshot of this kind of window."),
+       FIELD("version", INTEGER, "Of a timed snapshot: which one. `seq` is the same."),
+       FIELD("version_at", TIME, "Of a timed snapshot: the moment it was taken for."),
+       FIELD("kept", INTEGER, "Of a timed snapshot: how many entries it has."),
+       ROWS("entries", "Best first. Of a timed snapshot without avatar, country, attributes and "
+                       "rating; `name` is what it was."));
+
+static SCHEMA(version_schema, "Version", "A timed snapshot of a ranking.",
+              ALWAYS("version", INTEGER, "The log position that it reflects."),
+              ALWAYS("at", TIME, "The moment it was taken for."),
+              ALWAYS("window_id", STRING, "`2026-W46`, `2026-11-15`, ..."),
+              ALWAYS("total", INTEGER, "Entries of the ranking."),
+              ALWAYS("kept", INTEGER, "The first so many are in the snapshot."));
+SCHEMA(rung_version_list_schema, "Versions", "Timed snapshots of a window, newest first.",
+       ALWAYS("board", STRING, "The board's id."),
+       ALWAYS("window", STRING, "As `window=` names it."),
+       ALWAYS("every", NUMBER, "Seconds of log time between two of them."),
+       ALWAYS("top", INTEGER, "The most entries of each."),
+       ALWAYS("keep", INTEGER, "The most that are kept of each window."),
+       ALWAYS("count", INTEGER, "How many there are."),
+       ALWAYS("versions", ARRAY(version_schema), "Newest first."), SEQ);
 
 static SCHEMA(tentative_schema, "Tentative", "A score that waits for a review.",
               ALWAYS("review", STRING, "The id of the review."),

@@ -61,9 +61,10 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_count_schema, rung_distribution_schema, rung_movers_schema, rung_team_list_schema,
     rung_team_schema, rung_window_list_schema, rung_change_schema, rung_player_schema,
     rung_friends_schema, rung_history_schema, rung_sent_list_schema, rung_audit_schema,
-    rung_scope_list_schema, rung_key_list_schema, rung_key_made_schema, rung_key_schema,
-    rung_clock_schema, rung_nodes_schema, rung_digest_schema, rung_health_schema, rung_ready_schema,
-    rung_match_answer_schema, rung_match_result_schema, rung_forecast_schema, rung_opponents_schema;
+    rung_scope_list_schema, rung_version_list_schema, rung_key_list_schema, rung_key_made_schema,
+    rung_key_schema, rung_clock_schema, rung_nodes_schema, rung_digest_schema, rung_health_schema,
+    rung_ready_schema, rung_match_answer_schema, rung_match_result_schema, rung_forecast_schema,
+    rung_opponents_schema;
 extern const rung_schema rung_board_digest_schema;
 
 #endif

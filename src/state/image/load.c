@@ -14,6 +14,7 @@
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/edition_list.h"
 #include "state/image/save.h"
 #include "state/image/stream.h"
 #include "state/keyspace/set.h"
@@ -1022,6 +1023,80 @@ static void load_ban_ends(loader *l) {
     }
 }
 
+/* ---- editions ---- */
+
+static rung__edition *load_edition_bytes(loader *l, rung__edition head) {
+    head.size = rung__in_count(&l->in, UINT32_MAX);
+    head.season_len = is_fine(l) && head.season_len <= head.size ? head.season_len : 0;
+    size_t block = sizeof head + head.size,
+           most = (size_t)RUNG_SNAPSHOT_TOP_MAX *
+                      (5 + 8 * RUNG_LADDER_WORDS_MAX + RUNG_EDITION_NAME_MAX) +
+                  RUNG_NAME_MAX;
+    if (head.size > most)
+        damaged(l, "a timed snapshot is too large");
+    rung__edition *e = is_fine(l) ? rung_alloc_get(l->s->alloc, block) : NULL;
+    if (!has_memory(l, e))
+        return NULL;
+    *e = head;
+    rung__in_bytes(&l->in, e->bytes, e->size);
+    return e;
+}
+
+static void load_edition(loader *l, rung__board *b) {
+    rung__edition head = {.version = rung__in_number(&l->in), .at_ms = load_time(l)};
+    uint8_t kinds = rung__in_byte(&l->in);
+    head.kind = kinds & 7;
+    head.rank = kinds >> 3;
+    head.season_len = rung__in_count(&l->in, RUNG_NAME_MAX);
+    head.start_ms = INT64_MIN;
+    head.end_ms = INT64_MAX;
+    if (head.kind) {
+        head.ordinal = rung__in_signed(&l->in);
+        head.start_ms = load_time(l);
+        head.end_ms = load_time(l);
+    }
+    head.entries.a = rung__in_word(&l->in);
+    head.entries.b = rung__in_word(&l->in);
+    head.total = rung__in_count(&l->in, UINT32_MAX);
+    head.count = rung__in_count(&l->in, RUNG_SNAPSHOT_TOP_MAX);
+    rung__edition *e = load_edition_bytes(l, head);
+    if (!e)
+        return;
+    rung_status st = is_fine(l) ? rung__edition_restore(l->s, b, e) : RUNG_EINVAL;
+    if (st == RUNG_OK)
+        return;
+    rung_alloc_free(l->s->alloc, e, sizeof *e + e->size);
+    went_well(l, st);
+}
+
+static void begin_editions(loader *l) {
+    for (uint32_t i = 0; i < l->s->board_cap && is_fine(l); i++) {
+        rung__board *b = l->s->boards[i];
+        if (b && b->def->snapshot_every_ms && !b->twin)
+            went_well(l, rung__editions_begin(l->s, b));
+    }
+}
+
+static void load_editions(loader *l) {
+    rung_state *s = l->s;
+    begin_editions(l);
+    for (uint32_t number, after = 0; l->version >= 6 && is_fine(l); after = number) {
+        number = rung__in_count(&l->in, RUNG__NONE - 1);
+        if (!number)
+            break;
+        rung__board *b = number > after && number <= s->board_cap ? s->boards[number - 1] : NULL;
+        uint32_t count = rung__in_count(&l->in, UINT32_MAX);
+        if (!b || !b->editions || !count) {
+            damaged(l, "timed snapshots are of no board that has them");
+            return;
+        }
+        while (count-- && is_fine(l))
+            load_edition(l, b);
+    }
+    if (is_fine(l))
+        rung__editions_restored(s);
+}
+
 /* ---- all ---- */
 
 static void load_head(loader *l, const rung_state_config *config) {
@@ -1079,6 +1154,7 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     load_sessions(l);
     load_reviews(l);
     load_ban_ends(l);
+    load_editions(l);
     end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);

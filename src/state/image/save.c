@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "state/attribute.h"
 #include "state/ban.h"
+#include "state/edition_list.h"
 #include "state/image/stream.h"
 #include "state/keyspace/set.h"
 #include "state/people.h"
@@ -482,6 +483,38 @@ static void save_ban_ends(rung__out *o, const rung_state *s) {
     rung__out_number(o, 0);
 }
 
+/* ---- editions ---- */
+
+static void save_edition(rung__out *o, const rung__edition *e) {
+    rung__out_number(o, e->version);
+    rung__out_signed(o, e->at_ms);
+    rung__out_byte(o, (uint8_t)(e->kind | e->rank << 3));
+    rung__out_number(o, e->season_len);
+    if (e->kind) {
+        rung__out_signed(o, e->ordinal);
+        rung__out_signed(o, e->start_ms);
+        rung__out_signed(o, e->end_ms);
+    }
+    rung__out_word(o, e->entries.a);
+    rung__out_word(o, e->entries.b);
+    rung__out_number(o, e->total);
+    rung__out_number(o, e->count);
+    rung__out_text(o, rung_slice_of(e->bytes, e->size));
+}
+
+static void save_editions(rung__out *o, const rung_state *s) {
+    for (uint32_t i = 0; s->editions && i < s->board_cap; i++) {
+        const rung__editions *all = s->boards[i] ? s->boards[i]->editions : NULL;
+        if (!all || !all->count)
+            continue;
+        rung__out_number(o, i + 1);
+        rung__out_number(o, all->count);
+        for (uint32_t k = 0; k < all->count; k++)
+            save_edition(o, all->items[k]);
+    }
+    rung__out_number(o, 0);
+}
+
 /* ---- all ---- */
 
 static uint64_t count_all(const rung_state *s) {
@@ -524,6 +557,7 @@ rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
     save_sessions(&o, s);
     save_reviews(&o, s);
     save_ban_ends(&o, s);
+    save_editions(&o, s);
     rung_digest digest = rung_state_digest(s);
     rung__out_word(&o, digest.a);
     rung__out_word(&o, digest.b);

@@ -14,7 +14,7 @@
 
 #include "state/state.h"
 
-#define RUNG_STATE_FORMAT 5u /* the version written; load also reads 1 to 4 */
+#define RUNG_STATE_FORMAT 6u /* the version written; load also reads 1 to 5 */
 
 /* Writes the next bytes, at least one. A negative status ends the save, which returns it. */
 typedef rung_status (*rung_save_sink)(void *ctx, const void *bytes, size_t len);

@@ -413,6 +413,41 @@ TEST(the_largest_definition_fits) {
     CHECK_OK(check_spelling(bytes, length));
 }
 
+TEST(timed_snapshots) {
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.snapshot_every_ms = 60000;
+    def.snapshot_top = 1000;
+    def.snapshot_keep = 60;
+    check_accepted(__LINE__, &def);
+    CHECK_EQ_U64(rung_board_def_level(&def), 3);
+    CHECK_EQ_U64(rung_board_snapshot_rows(&def), 120000);
+    size_t length = encode(&def);
+    CHECK_EQ_U64(bytes[0], 0x11);
+    CHECK_OK(check_spelling(bytes, length));
+    static const struct {
+        int64_t every_ms;
+        uint32_t top, keep;
+        const char *field;
+    } BAD[] = {{0, 1, 1, "snapshots.every"},
+               {999, 1, 1, "snapshots.every"},
+               {1500, 1, 1, "snapshots.every"},
+               {INT64_C(31) * 86400000 + 1000, 1, 1, "snapshots.every"},
+               {1000, 0, 1, "snapshots.top"},
+               {1000, 10001, 1, "snapshots.top"},
+               {1000, 1, 0, "snapshots.keep"},
+               {1000, 1, 10001, "snapshots.keep"},
+               {1000, 10000, 53, "snapshots.keep"}};
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        rung_err err = {0};
+        def.snapshot_every_ms = BAD[i].every_ms;
+        def.snapshot_top = BAD[i].top;
+        def.snapshot_keep = BAD[i].keep;
+        CHECK_STATUS(rung_board_def_check(&def, &err), RUNG_EINVAL);
+        CHECK_EQ_STR(err.field, BAD[i].field);
+    }
+}
+
 TEST(an_unknown_version_is_told_apart_from_damage) {
     rung_board_def def = rung_board_def_default();
     size_t length = encode(&def);

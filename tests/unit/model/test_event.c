@@ -119,6 +119,14 @@ static rung_event defined_full_sample(void) {
     return e;
 }
 
+static rung_event defined_snapshots_sample(void) {
+    rung_event e = defined_sample();
+    e.defined.def.snapshot_every_ms = 60000;
+    e.defined.def.snapshot_top = 1000;
+    e.defined.def.snapshot_keep = 60;
+    return e;
+}
+
 static rung_event defined_decay_sample(void) {
     rung_event e = defined_sample();
     e.defined.def.key.columns[0].type = RUNG_SCORE_REAL;
@@ -526,6 +534,7 @@ static const struct {
     {"board-defined-full", defined_full_sample},
     {"board-defined-decay", defined_decay_sample},
     {"board-defined-rating", defined_rating_sample},
+    {"board-defined-snapshots", defined_snapshots_sample},
     {"match", match_sample},
     {"match-full", match_full_sample},
     {"board-deleted", deleted_sample},

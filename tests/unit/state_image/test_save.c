@@ -2,6 +2,7 @@
 /* A state and its copy from bytes: equal now, and equal after everything that happens to both. Then damage: every
  * truncation and every bit. RUNG_SEED=n runs one history again. */
 /* ctest: timeout=300 labels=release */
+#include "state/editions.h"
 #include "state/image/save.h"
 #include "state/replay.h"
 
@@ -607,21 +608,6 @@ static rung_status fill(rung_state *s, const char *board, uint32_t part, rung_sl
     return rung_state_apply(s, &e, NULL, NULL);
 }
 
-/* Give a board a shadow with the same definition and no entries. */
-static void add_shadow(rung_state *s, const char *board) {
-    static uint8_t bytes[RUNG_FILL_BYTES_MAX];
-    rung_state *helper = create(0, 0);
-    rung_fill pieces;
-    size_t length;
-    define(helper, board, rung_board_def_default(), rung_state_time(s));
-    CHECK_OK(rung_state_shadow_begin(helper, rung_slice_str(board), NULL, NULL));
-    CHECK_OK(rung_fill_begin(helper, rung_slice_str(board), false, &pieces));
-    for (uint32_t part = 0; rung_fill_next(&pieces, bytes, sizeof bytes, &length) == RUNG_OK;
-         part++)
-        CHECK_OK(fill(s, board, part, rung_slice_of(bytes, length)));
-    rung_state_destroy(helper);
-}
-
 static rung_status swap_shadow(rung_state *s, const char *board, bool is_undo) {
     rung_event e = {.kind = RUNG_EVENT_BOARD_SWAPPED, .ts_ms = rung_state_time(s)};
     e.swapped.board = rung_slice_str(board);
@@ -630,49 +616,71 @@ static rung_status swap_shadow(rung_state *s, const char *board, bool is_undo) {
     return rung_state_apply(s, &e, NULL, NULL);
 }
 
-/* The fourth version's state at level 2, with two shadows: one swapped in, and one with a queue. */
-static void write_fifth_version(const char *path) {
-    state_bytes b, bytes = {0};
-    rung_state *s = load_golden("state-v4", &b);
-    rung_event rules = {.kind = RUNG_EVENT_RULES_SET, .ts_ms = rung_state_time(s), .rules = {2}};
-    CHECK(rung_state_apply(s, &rules, NULL, NULL) >= 0);
-    for (int i = 0; i < 2; i++) {
-        const char *board = i ? "of-queue" : "of-swap";
-        define(s, board, rung_board_def_default(), rung_state_time(s));
-        CHECK_OK(submit(s, board, "ada", 7, rung_state_time(s), "first"));
-        add_shadow(s, board);
-        CHECK_OK(fill(s, board, 2, rung_fill_queue));
-        CHECK_OK(submit(s, board, "shadow-test", 8, rung_state_time(s), "second"));
-        if (i == 0) {
-            CHECK_OK(fill(s, board, 3, rung_fill_complete));
-            CHECK_OK(swap_shadow(s, board, false));
-        }
-    }
-    rung_event e = {.kind = RUNG_EVENT_SESSION, .ts_ms = rung_state_time(s)};
-    e.session.id = RUNG_SLICE("mh0Jv3nqSIm2o1pZbD4xWg");
-    e.session.player = RUNG_SLICE("ada");
-    e.session.key = RUNG_SLICE("7k2m9q4xw3bt");
-    e.session.expires_ms = rung_state_time(s) + 3600000;
-    e.session.window_ms = 300000;
-    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+static void write_state(const rung_state *s, const char *path) {
+    state_bytes bytes = {0};
     state_bytes_save(&bytes, s);
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(bytes.bytes, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
     state_bytes_deinit(&bytes);
+}
+
+/* The fifth version's state at level 3, with timed snapshots of three kinds of windows. */
+static void write_sixth_version(const char *path) {
+    state_bytes b;
+    rung_state *s = load_golden("state-v5", &b);
+    int64_t now_ms = rung_state_time(s);
+    rung_event rules = {.kind = RUNG_EVENT_RULES_SET, .ts_ms = now_ms, .rules = {3}};
+    CHECK(rung_state_apply(s, &rules, NULL, NULL) >= 0);
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.season_count = 1;
+    def.seasons[0] = (rung_season){RUNG_SLICE("spring cup"), now_ms - 1000, now_ms + 86400000};
+    def.snapshot_every_ms = 60000;
+    def.snapshot_top = 3;
+    def.snapshot_keep = 2;
+    define(s, "of-snapshots", def, now_ms);
+    rung_event profile = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = now_ms};
+    profile.profile.player = RUNG_SLICE("ada");
+    profile.profile.count = 1;
+    profile.profile.attributes[0] = (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Ada L.")};
+    CHECK(rung_state_apply(s, &profile, NULL, NULL) >= 0);
+    static const char *const players[] = {"ada", "snap-1", "snap-2", "snap-3", "snap-4"};
+    for (int i = 0; i < 10; i++)
+        CHECK_OK(submit(s, "of-snapshots", players[i % 5], i * 10, now_ms + i * 40000, ""));
+    write_state(s, path);
     rung_state_destroy(s);
 }
 
 /* What this version writes is what it always wrote. RUNG_WRITE_STATE=path writes the file anew. */
-TEST(the_fifth_version) {
+TEST(the_sixth_version) {
     state_bytes b, again = {0};
-    rung_shadow_info info;
-    rung_view v;
+    rung_edition list[4];
+    rung_row rows[3];
+    rung_slice names[3];
+    uint32_t count, total;
     if (getenv("RUNG_WRITE_STATE"))
-        write_fifth_version(getenv("RUNG_WRITE_STATE"));
-    rung_state *s = load_golden("state-v5", &b);
+        write_sixth_version(getenv("RUNG_WRITE_STATE"));
+    rung_state *s = load_golden("state-v6", &b);
     state_bytes_save(&again, s);
     CHECK_EQ_U64(again.len, b.len);
     CHECK_EQ_MEM(again.bytes, b.bytes, b.len);
+    rung_query q = {.board = RUNG_SLICE("of-snapshots"), .window = RUNG_SLICE("spring cup")};
+    CHECK_OK(rung_state_editions(s, &q, 4, list, &count, &total, NULL));
+    CHECK_EQ_U64(count, 2);
+    CHECK(list[0].version > list[1].version && list[0].at_ms == list[1].at_ms + 60000);
+    CHECK_EQ_U64(rung_edition_rows(&list[0], RUNG_RANK_UNIQUE, 0, 3, rows, names), 3);
+    CHECK(rows[0].values[0].i > rows[2].values[0].i && rows[2].rank == 3);
+    CHECK_SOUND(rung_state_check(s));
+    rung_state_destroy(s);
+    state_bytes_deinit(&again);
+}
+
+/* With shadows (one swapped in, one with a queue), and a session. */
+TEST(the_fifth_version) {
+    state_bytes b;
+    rung_shadow_info info;
+    rung_view v;
+    rung_state *s = load_golden("state-v5", &b);
     CHECK_OK(rung_state_shadow(s, RUNG_SLICE("of-queue"), &info));
     CHECK_EQ_U64(info.phase, RUNG_SHADOW_QUEUEING);
     CHECK(info.queued > 0);
@@ -690,7 +698,6 @@ TEST(the_fifth_version) {
     CHECK(rung_slice_eq(session.player, RUNG_SLICE("ada")) && session.window_ms == 300000);
     CHECK_SOUND(rung_state_check(s));
     rung_state_destroy(s);
-    state_bytes_deinit(&again);
 }
 
 TEST(limits_are_those_of_the_configuration) {
