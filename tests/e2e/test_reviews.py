@@ -65,6 +65,8 @@ class Reviews(ServerTest):
         done = self.check(server.post(one, {"verdict": "promote", "reason": "seen the recording"}), 200).json
         self.assertEqual(done["changed"], True)
         self.check(server.post(one, {"verdict": "promote"}), 404)
+        dry = self.check(server.post("/v1/boards/race/check", {"player": "bob", "score": 6000}), 200).json  # after an admin's change
+        self.assertEqual(dry["verdict"], "tentative")
         entries = server.get("/v1/boards/race/top?window=day").json["entries"]
         self.assertEqual([(e["player"], e["score"]) for e in entries], [("bob", 5000), ("ada", 500)])
         self.assertEqual(entries[0]["at"], listed["reviews"][0]["at"])

@@ -113,7 +113,8 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
                                  const rung_board_def *def, rung_json *r, rung_event *event,
                                  rung_err *err) {
     event->kind = RUNG_EVENT_SCORE;
-    rung_score_event *e = &event->score; /* only this part is set: the event is large */
+    event->has_actor = false;
+    rung_score_event *e = &event->score; /* only these parts are set: the event is large */
     *e = (rung_score_event){.board = board, .player = slots[SCORE_PLAYER].text};
     rung_status st = fill_score(slots, def, r, e, err);
     if (st < 0)
