@@ -29,6 +29,7 @@ static rung_ranking ranking_of(const rung_state *s, const rung_live_spec *spec,
                       .closed = view->closed,
                       .rank = view->rank,
                       .total = view->total,
+                      .has_numbers = true,
                       .seq = rung_state_seq(s)};
     if (rung_state_board(s, spec->board, &k.def) != RUNG_OK)
         k.def = NULL;
