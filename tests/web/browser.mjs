@@ -12,7 +12,10 @@ const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 export const base = process.env.RUNG_BASE;
 const shots = process.env.RUNG_SHOTS;
+const patience = process.env.RUNG_STORY ? 15000 : 90000; // ms; only met when something is wrong
 const problems = [];
+const contexts = new Set();
+let failed = 0;
 const ours = new Set([base, ...(process.env.RUNG_ORIGINS || '').split(' ').filter(Boolean)]);
 
 export async function launch() {
@@ -26,7 +29,9 @@ export async function launch() {
 // A page of its own context. `expected` are patterns of console errors that belong to the story.
 export async function open(browser, { expected = [], ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
-    context.setDefaultTimeout(90000);
+    contexts.add(context);
+    context.on('close', () => contexts.delete(context));
+    context.setDefaultTimeout(patience);
     await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) => console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
     });
@@ -85,7 +90,7 @@ export async function ask(what, argument = '') {
 
 // Poll until it is so; the limit is only met when something is wrong.
 export async function until(condition, what) {
-    const end = Date.now() + 90000;
+    const end = Date.now() + patience;
     while (Date.now() < end) {
         if (await condition()) return;
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -93,9 +98,36 @@ export async function until(condition, what) {
     throw new Error(`${what} did not happen`);
 }
 
+// A score, as a game would send it.
+export async function submit(board, player, score, more = {}) {
+    const answer = await fetch(`${base}/v1/boards/${board}/scores`, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ player, score, ...more }) });
+    check(answer.ok, `a score of ${player}: ${answer.status}`);
+    return answer.json();
+}
+
+export const names = (page) => page.locator('.ranking [data-id]').evaluateAll((rows) => rows.map((row) => row.dataset.id));
+export const first = (page) => page.locator('.ranking [data-id]').first();
+export const go = async (page, address) => {
+    await page.goto(base + '/' + address);
+    await page.locator('h1').first().waitFor();
+};
+
+// Stories that do not disturb each other, at the same time; each lane tells its own in order.
+export async function lanes(...tell) {
+    await Promise.all(tell.map((lane) => lane()));
+}
+
+// RUNG_STORY, a regular expression, tells only some of them: for work on a page.
 export async function story(name, tell) {
+    if (process.env.RUNG_STORY && !new RegExp(process.env.RUNG_STORY).test(name)) return;
     const started = Date.now();
-    await tell();
+    try {
+        await tell();
+    } catch (error) {
+        for (const context of contexts) for (const page of context.pages()) await shoot(page, `failed-${++failed}`, true).catch(() => undefined); // what was on the screens then
+        throw error;
+    }
     console.log(`ok ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
 }
 

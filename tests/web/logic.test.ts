@@ -2,9 +2,9 @@
 // The console's logic, without a browser. Bundled by esbuild and run by node --test (tests/e2e/test_console_units.py).
 import { deepStrictEqual as same, strictEqual as is, ok } from 'node:assert';
 import { test } from 'node:test';
-import { toCsv, toNdjson } from '../../web/src/lib/audit';
+import { difference, toCsv, toNdjson } from '../../web/src/lib/audit';
 import { CsvReader, scoreLine } from '../../web/src/lib/csv';
-import { bodyOf, emptyForm, formOf, mistakes } from '../../web/src/lib/definition';
+import { bodyOf, emptyForm, formOf, mistakes, trialOf } from '../../web/src/lib/definition';
 import * as format from '../../web/src/lib/format';
 import { importFile, withBoard, type Progress } from '../../web/src/lib/importer';
 import { parseExact } from '../../web/src/lib/json';
@@ -15,6 +15,7 @@ import { pickSeries } from '../../web/src/lib/series';
 import { href, parse } from '../../web/src/lib/route';
 import { spread } from '../../web/src/lib/spread';
 import { SseParser } from '../../web/src/lib/sse';
+import { evidence, excess } from '../../web/src/lib/trust';
 
 test('long numbers keep every digit', () => {
     const text = '{"score":9223372036854775807,"a":[1.5,-9223372036854775808],"name":"x 1234567890123456789 \\" 9223372036854775807","d":123456789.123456789}';
@@ -211,6 +212,36 @@ test('a definition survives the form', () => {
     same([kinds.keep, mistakes(kinds), JSON.parse(bodyOf(kinds)).keep], ['hour=48, other=0', {}, { hour: 48, other: 0 }]);
     same(Object.keys(mistakes({ ...kinds, keep: 'minute=3' })), ['keep']);
     same(Object.keys(mistakes({ ...emptyForm(), windows: [], grace: 'x' })).sort(), ['grace', 'id', 'windows']);
+});
+
+test('rules, reviews, ratings and what has no field survive the form', () => {
+    const common = { id: 'b', title: 'B', score: { type: 'integer' as const, order: 'desc' as const }, columns: [], tie: 'first', rank: 'sparse', windows: ['all'], timezone: 'UTC',
+        day_starts: '00:00', grace: 0, keep: 2, scopes: [], writers: 'player' };
+    const rules = [{ rule: 'max', value: '9223372036854775807', action: 'refuse' }, { rule: 'max_rate', value: 100, per: 60, action: 'flag' }, { rule: 'attested_seed', action: 'review' }];
+    const judged = { ...common, update: 'best', rules, review: 'top:5', review_expires: 86400, review_outcome: 'promote', snapshots: { every: '1m' } };
+    const form = formOf(judged);
+    same(mistakes(form), {});
+    const body = bodyOf(form);
+    ok(body.includes('"value":9223372036854775807'), body);
+    const back = JSON.parse(body);
+    same([back.rules[1], back.rules[2], back.review, back.review_expires, back.review_outcome, back.snapshots],
+        [rules[1], rules[2], 'top:5', 86400, 'promote', { every: '1m' }]);
+    same(JSON.parse(trialOf({ ...form, review: '', rules: form.rules.slice(1) }, 1000)), { limits: {}, rules: rules.slice(1), review: null, last: 1000 });
+    same(Object.keys(mistakes({ ...form, rules: [{ rule: 'submissions', value: '1.5', per: '60', action: 'flag' }, { rule: 'max_rate', value: '5', per: '0', action: 'flag' }] })), ['rules.0', 'rules.1']);
+    const rating = { initial: 1500, tau: 0.5, normal: false, rules: [{ games_under: 30, k: 40 }], floor: null };
+    const rated = JSON.parse(bodyOf(formOf({ ...common, update: 'elo', rating })));
+    same([rated.rating, 'rules' in rated, 'review_expires' in rated], [{ initial: 1500, tau: 0.5, normal: false, rules: rating.rules }, false, false]);
+});
+
+test('evidence in words', () => {
+    const thin = '\u202f';
+    is(evidence({ rule: 'max', action: 'review', value: 12500, limit: 5000 }), `12${thin}500, limit 5000`);
+    is(evidence({ rule: 'z_player', action: 'review', value: 61.147, limit: 6 }), '61.1 deviations, limit 6');
+    is(evidence({ rule: 'attested_seed', action: 'flag' }), 'not attested');
+    is(evidence({ rule: 'top', action: 'review', value: 1, limit: 10 }), 'place 1 of the first 10');
+    same([excess({ rule: 'max', action: 'flag', value: 50, limit: 5 }), excess({ rule: 'max', action: 'flag', value: 5, limit: 5 }), excess({ rule: 'x', action: 'flag', value: 900, limit: 1 })], [1, null, 1]);
+    same(difference({ a: 1, b: [2], c: 'x' }, { a: 1, b: [3], d: true }), [{ field: 'b', before: '[2]', after: '[3]' }, { field: 'c', before: 'x', after: '' }, { field: 'd', before: '', after: 'true' }]);
+    is(difference(null, {}), null);
 });
 
 test('a histogram from parts of equal count', () => {

@@ -4,38 +4,55 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as api from '../lib/api';
 import type { Board, Entry, Page, View } from '../lib/api';
 import * as format from '../lib/format';
-import { useKey, useLive, useLoad, useStored, useTitle } from '../lib/hooks';
+import { isRating } from '../lib/definition';
+import { useKey, useLive, useLoad, useOffers, usePast, useStored, useTitle } from '../lib/hooks';
 import { foldPage, liveAddress } from '../lib/live';
 import { href } from '../lib/route';
 import { rules, windowKinds } from '../lib/rules';
 import { spread } from '../lib/spread';
 import { Chart } from '../ui/chart';
-import { Avatar, Card, Copy, Empty, Figure, Problem, Status, Tabs } from '../ui/parts';
+import { Avatar, Building, Card, Copy, Empty, Figure, Problem, Status, Tabs } from '../ui/parts';
 import { decimals, Ranking, RankingSkeleton } from '../ui/ranking';
+import { AsOf, AsOfButton } from './as_of';
+import { Movers } from './movers';
 import { RankHistory } from './rank_history';
+import { Matches, Opponents, Predict, RatingCurve, RatingFigures } from './rating';
 import { ScopePicker } from './scopes';
 
 type Query = Record<string, string>;
 const PAGE = 50;
-const LISTS = ['top', 'around', 'friends', 'teams', 'past'] as const;
+const LISTS = ['top', 'around', 'friends', 'teams', 'matches', 'movers', 'past'] as const;
 type List = (typeof LISTS)[number];
 
 export function BoardPage({ id, query }: { id: string; query: Query }) {
     const key = useKey();
-    const board = useLoad((signal) => api.board(id, signal), [id, key]);
+    const board = usePast((signal) => api.board(id, signal, query.as_of), [id, key, query.as_of]);
     const title = board.data?.title || id;
     useTitle(title);
+    if (board.error && query.as_of) return <PastProblem id={id} query={query} error={board.error} retry={board.reload} />;
     if (board.error) return <Card><Problem error={board.error} retry={board.reload} what={`There is no board “${id}”`} /></Card>;
-    if (!board.data) return <><header class="page-head"><h1>{title}</h1></header><Card flush><RankingSkeleton /></Card></>;
+    if (!board.data) return <><header class="page-head"><h1>{title}</h1></header><Card flush>{board.percent !== null ? <Building percent={board.percent} /> : <RankingSkeleton />}</Card></>;
     return <BoardView board={board.data} query={query} />;
+}
+
+// A moment that cannot be shown: before the board, before the kept log, in the future.
+function PastProblem({ id, query, error, retry }: { id: string; query: Query; error: Error; retry: () => void }) {
+    const { as_of: asOf, ...rest } = query;
+    return (
+        <>
+            <header class="page-head"><h1>{id}</h1></header>
+            <AsOf asOf={asOf} at={(change) => href(['b', id], clean({ ...rest, ...change }))} />
+            <Card><Problem error={error} retry={retry} what={`There was no board “${id}” then, or it is not known any more`} /></Card>
+        </>
+    );
 }
 
 function BoardView({ board, query }: { board: Board; query: Query }) {
     const [me, setMe] = useStored('rung.me');
     const focus = query.player || me;
     const view: View = useMemo(() => ({
-        window: query.window, window_id: query.id, scope: query.scope, rank: query.rank,
-    }), [query.window, query.id, query.scope, query.rank]);
+        window: query.window, window_id: query.id, scope: query.scope, rank: query.rank, as_of: query.as_of,
+    }), [query.window, query.id, query.scope, query.rank, query.as_of]);
     const list: List = LISTS.includes(query.list as List) ? (query.list as List) : 'top';
     const at = (change: Query) => href(['b', board.id], clean({ ...query, ...change }));
     const kinds = windowKinds(board);
@@ -47,8 +64,12 @@ function BoardView({ board, query }: { board: Board; query: Query }) {
                     <h1>{board.title || board.id}</h1>
                     <p class="quiet">{rules(board)}{board.timezone && board.timezone !== 'UTC' ? ` · days end in ${board.timezone.replace(/_/g, ' ')}` : ''}</p>
                 </div>
-                <Share board={board.id} query={query} />
+                <div class="head-buttons">
+                    <AsOfButton asOf={query.as_of} at={at} />
+                    <Share board={board.id} query={query} />
+                </div>
             </header>
+            {query.as_of && <AsOf asOf={query.as_of} at={at} />}
             <div class="filters">
                 {(kinds.length > 1 || view.window_id) && <Tabs label="Time" items={[
                     ...kinds.map((k) => ({
@@ -64,6 +85,8 @@ function BoardView({ board, query }: { board: Board; query: Query }) {
                 <aside class="side-column" aria-label="Player and distribution">
                     <Focus board={board} view={view} focus={focus} me={me} setMe={setMe} at={at} />
                     <Spread board={board} view={view} focus={focus} isMe={focus === me} />
+                    {isRating(board.update) && !view.as_of && <Predict board={board} focus={focus} />}
+                    {isRating(board.update) && !view.as_of && focus && <Opponents board={board} view={view} focus={focus} at={at} />}
                 </aside>
             </div>
         </>
@@ -85,20 +108,25 @@ interface ListProps {
 
 function Lists({ list, ...props }: ListProps & { list: List }) {
     const { board, at } = props;
+    const hasMatches = useOffers('/v1/boards/{board}/matches') && isRating(board.update);
     const items = [
         { name: 'Top', id: 'top' },
         { name: 'Around', id: 'around' },
         { name: 'Friends', id: 'friends' },
         ...(board.teams ? [{ name: teamsName(board), id: 'teams' }] : []),
+        ...(hasMatches ? [{ name: 'Matches', id: 'matches' }] : []),
+        { name: 'Movers', id: 'movers' },
         { name: 'Past', id: 'past' },
     ].map((item) => ({ name: item.name, href: at({ list: item.id === 'top' ? '' : item.id, offset: '' }), on: item.id === list }));
     return (
         <section class="card flush" aria-label="Ranking">
             <Tabs label="Ranking" items={items} quiet />
-            {list === 'top' && (props.query.offset || props.query.id ? <Further {...props} offset={Number(props.query.offset) || 0} /> : <Top {...props} />)}
+            {list === 'top' && (props.query.offset || props.query.id || props.view.as_of ? <Further {...props} offset={Number(props.query.offset) || 0} /> : <Top {...props} />)}
             {list === 'around' && <Around {...props} />}
             {list === 'friends' && <Friends {...props} />}
             {list === 'teams' && <Teams {...props} />}
+            {list === 'matches' && <Matches {...props} />}
+            {list === 'movers' && <Movers {...props} sub={sub(board)} />}
             {list === 'past' && <Past {...props} />}
         </section>
     );
@@ -143,14 +171,15 @@ function Nobody({ view }: { view: View }) {
 
 // Pages further down, and windows that are over: asked again now and then, not streamed.
 function Further({ board, view, me, focus, at, offset }: ListProps & { offset: number }) {
-    const page = useLoad((signal) => api.top(board.id, view, PAGE, offset, signal), [board.id, view, offset, useKey()], 3000);
+    const page = usePast((signal) => api.top(board.id, view, PAGE, offset, signal), [board.id, view, offset, useKey()], view.as_of ? 0 : 3000);
     return (
         <>
-            {page.data ? <Ranking label={`Players from place ${offset + 1}`} entries={page.data.entries} board={board} me={me} focus={focus}
+            {page.percent !== null ? <Building percent={page.percent} /> : page.data ? <Ranking label={`Players from place ${offset + 1}`} entries={page.data.entries} board={board} me={me} focus={focus}
                                   sub={sub(board)} link={(entry) => at({ player: entry.player })} />
                 : page.error ? <Problem error={page.error} retry={page.reload} /> : <RankingSkeleton />}
-            {page.data && page.data.entries.length === 0 && <Empty title="Beyond the end">The board ends before this place.</Empty>}
-            <Foot board={board} page={page.data} offset={offset} view={view} at={at} />
+            {page.data && page.data.entries.length === 0 && (offset > 0 ? <Empty title="Beyond the end">The board ends before this place.</Empty>
+                : <Empty title={view.as_of ? 'Nobody had a score then' : 'Nobody has a score here'} />)}
+            <Foot board={board} page={page.data} offset={offset} view={view} at={at}>{view.as_of && page.data && <span>as of event {format.count(page.data.seq)}</span>}</Foot>
         </>
     );
 }
@@ -178,7 +207,29 @@ function Foot({ board, page, offset, view, at, children }: {
     );
 }
 
-function Around({ board, view, focus, me, at }: ListProps) {
+// One player's surroundings in the past: asked once.
+function Then({ load, label, board, me, focus, at, none }: Pick<ListProps, 'board' | 'me' | 'focus' | 'at'> & { load: (signal: AbortSignal) => Promise<Page | null>; label: string; none: string }) {
+    const page = usePast(load, [load, useKey()]);
+    if (page.percent !== null) return <Building percent={page.percent} />;
+    if (page.error) return <Problem error={page.error} retry={page.reload} what={none} />;
+    if (page.busy) return <RankingSkeleton rows={6} />;
+    if (!page.data || page.data.entries.length === 0) return <Empty title={none} />;
+    return <Ranking label={label} entries={page.data.entries} board={board} me={me} focus={focus} sub={sub(board)} link={(entry) => at({ player: entry.player })} moves={false} />;
+}
+
+function Around(props: ListProps) {
+    const { board, view, focus } = props;
+    const load = useMemo(() => (signal: AbortSignal) => api.around(board.id, focus, view, 10, signal), [board.id, focus, view]);
+    return view.as_of && focus ? <Then {...props} load={load} label={`Players around ${focus}`} none={`${focus} was not ranked here then`} /> : <AroundNow {...props} />;
+}
+
+function Friends(props: ListProps) {
+    const { board, view, focus } = props;
+    const load = useMemo(() => (signal: AbortSignal) => api.friends(board.id, focus, view, signal), [board.id, focus, view]);
+    return view.as_of && focus ? <Then {...props} load={load} label={`Friends of ${focus}`} none={`${focus} had no friends here then`} /> : <FriendsNow {...props} />;
+}
+
+function AroundNow({ board, view, focus, me, at }: ListProps) {
     const live = useLive<Page>(focus ? liveAddress(board.id, view, { player: focus, around: 10 }) : null,
         async (signal) => {
             const page = await api.around(board.id, focus, view, 10, signal);
@@ -196,7 +247,7 @@ function Around({ board, view, focus, me, at }: ListProps) {
     );
 }
 
-function Friends({ board, view, focus, me, at }: ListProps) {
+function FriendsNow({ board, view, focus, me, at }: ListProps) {
     const page = useLive<Page>(focus ? liveAddress(board.id, view, { friends: focus, limit: 200 }) : null,
         (signal) => api.friends(board.id, focus, view, signal), foldPage, [board.id, view, focus, useKey()]);
     if (!focus) return <Empty title="Whose friends?">Find yourself with the search box to see your friends ranked among themselves.</Empty>;
@@ -211,7 +262,8 @@ function Friends({ board, view, focus, me, at }: ListProps) {
 }
 
 function Teams({ board, view }: ListProps) {
-    const page = useLoad((signal) => api.teams(board.id, view, 100, signal), [board.id, view, useKey()], 4000);
+    const page = usePast((signal) => api.teams(board.id, view, 100, signal), [board.id, view, useKey()], view.as_of ? 0 : 4000);
+    if (page.percent !== null) return <Building percent={page.percent} />;
     if (page.error) return <Problem error={page.error} retry={page.reload} />;
     if (!page.data) return <RankingSkeleton rows={6} />;
     if (page.data.entries.length === 0) return <Empty title="No teams yet">A {board.teams!.by} appears once one of its members has a score.</Empty>;
@@ -308,7 +360,7 @@ function Search({ at }: { at: (change: Query) => string }) {
 
 function FocusCard({ board, view, focus, isMe, setMe, at }: {
     board: Board; view: View; focus: string; isMe: boolean; setMe: (id: string) => void; at: (change: Query) => string }) {
-    const found = useLoad((signal) => api.around(board.id, focus, view, 1, signal), [board.id, view, focus, useKey()], 3000);
+    const found = usePast((signal) => api.around(board.id, focus, view, 1, signal), [board.id, view, focus, useKey()], view.as_of ? 0 : 3000);
     const entry = found.data?.entry;
     const above = found.data?.above[found.data.above.length - 1];
     const name = entry?.name || focus;
@@ -321,17 +373,19 @@ function FocusCard({ board, view, focus, isMe, setMe, at }: {
                     <p class="quiet">{focus}</p>
                 </div>
             </div>
-            {found.error ? <p class="quiet hint">{found.error.message}</p>
+            {found.percent !== null ? <Building percent={found.percent} /> : found.error ? <p class="quiet hint">{found.error.message}</p>
                 : !found.busy && !found.data && <p class="quiet hint">Not ranked here: no score in this window or scope.</p>}
             {entry && found.data && (
                 <>
                     <dl class="figures">
                         <Figure name="Rank" value={<Rank value={entry.rank} />} note={`of ${format.count(found.data.total)}`} />
-                        <Figure name="Score" value={format.score(entry.score, decimals(board))} note={format.ago(entry.at)} />
+                        <Figure name={isRating(board.update) ? 'Rating' : 'Score'} value={format.score(entry.score, decimals(board))} note={format.ago(entry.at)} />
                         <Figure name="Top" value={format.topShare(entry.rank, found.data.total)} note={`percentile ${format.percent(entry.percentile)}`} />
                     </dl>
+                    {entry.rating && <RatingFigures card={entry.rating} />}
                     <p class="next">{above ? <>Next: <a href={at({ player: above.player })}>{above.name || above.player}</a>, {gap(entry, above, board)} ahead</> : 'Nobody is above.'}</p>
-                    <RankHistory player={focus} board={board} kind={view.window || windowKinds(board)[0].kind} compact />
+                    {!view.as_of && isRating(board.update) && <RatingCurve board={board} player={focus} compact />}
+                    {!view.as_of && !isRating(board.update) && <RankHistory player={focus} board={board} kind={view.window || windowKinds(board)[0].kind} compact />}
                 </>
             )}
             <div class="buttons">
@@ -363,8 +417,8 @@ const PARTS = 500, BARS = 40;
 
 function Spread({ board, view, focus, isMe }: { board: Board; view: View; focus: string; isMe: boolean }) {
     const key = useKey();
-    const parts = useLoad((signal) => api.distribution(board.id, view, PARTS, signal), [board.id, view, key], 15000);
-    const mine = useLoad(focus ? (signal) => api.around(board.id, focus, view, 0, signal) : null, [board.id, view, focus, key], 15000);
+    const parts = usePast((signal) => api.distribution(board.id, view, PARTS, signal), [board.id, view, key], view.as_of ? 0 : 15000);
+    const mine = usePast(focus ? (signal) => api.around(board.id, focus, view, 0, signal) : null, [board.id, view, focus, key], view.as_of ? 0 : 15000);
     const bars = useMemo(() => (parts.data ? spread(parts.data.buckets, BARS) : null), [parts.data]);
     const x = useMemo(() => (bars ? bars.counts.map((_, i) => bars.low + i * bars.width) : []), [bars]);
     const series = useMemo(() => [{ label: 'players', values: bars ? bars.counts : [] }], [bars]);
@@ -375,7 +429,7 @@ function Spread({ board, view, focus, isMe }: { board: Board; view: View; focus:
     const name = isMe ? 'you are here' : mine.data?.entry.name || focus;
     const top = bars.counts.indexOf(Math.max(...bars.counts));
     return (
-        <Card title="How scores are spread">
+        <Card title={isRating(board.update) ? 'How ratings are spread' : 'How scores are spread'}>
             <Chart kind="bars" height={170} zero whole x={x} series={series} format={(v) => format.count(v)} formatX={(v) => short(v)}
                    mark={shown != null ? { x: shown, label: at! > high ? `${name} \u2192` : at! < bars.low ? `\u2190 ${name}` : name } : null}
                    label={`Histogram of ${format.count(parts.data!.total)} scores from ${format.score(+bars.low.toPrecision(4))} to ${format.score(+high.toPrecision(4))}; most common around ${format.score(+x[top].toPrecision(4))}.`

@@ -12,6 +12,7 @@ import { Health } from './admin/health';
 import { Import } from './admin/import';
 import { Keys } from './admin/keys';
 import { Replay } from './admin/replay';
+import { Reviews } from './admin/reviews';
 import { BoardPage } from './board';
 import { Boards } from './boards';
 import { Lost } from './lost';
@@ -28,7 +29,8 @@ function page(route: Route): ComponentChildren {
         case 'new': return <BoardEditor key="new" />;
         case 'player': return third ? <PlayerPage key={third} id={third} query={route.query} operate /> : <Lost />;
         case 'edit': return third ? <BoardEditor key={third} id={third} /> : <Lost />;
-        case 'replay': return third ? <Replay key={third} id={third} /> : <Lost />;
+        case 'replay': return third ? <Replay key={third} id={third} query={route.query} /> : <Lost />;
+        case 'reviews': return <Reviews key={JSON.stringify([route.query.board, route.query.player, route.query.rule])} query={route.query} />;
         case 'import': return <Import />;
         case 'keys': return <Keys />;
         case 'audit': return <Audit query={route.query} />;
@@ -38,7 +40,7 @@ function page(route: Route): ComponentChildren {
     return <Lost />;
 }
 
-const ADMIN = [['', 'Boards'], ['import', 'Import'], ['keys', 'Keys'], ['audit', 'Audit'], ['health', 'Health']];
+const ADMIN = [['', 'Boards'], ['reviews', 'Reviews'], ['import', 'Import'], ['keys', 'Keys'], ['audit', 'Audit'], ['health', 'Health']];
 
 export function Console() {
     const route = useRoute();

@@ -13,9 +13,11 @@ import { href } from '../lib/route';
 import { windowKinds } from '../lib/rules';
 import { Avatar, Card, Empty, Problem, Tabs } from '../ui/parts';
 import { decimals } from '../ui/ranking';
-import { Moderation } from './admin/moderation';
+import { Moderation, Notes } from './admin/moderation';
 import { Submissions } from './admin/submissions';
+import { isRating } from '../lib/definition';
 import { RankHistory } from './rank_history';
+import { MatchList, RatingCurve } from './rating';
 
 const BOARDS_MAX = 60; // one question each
 const NEWS_MAX = 30;
@@ -49,7 +51,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
             <header class="page-head player-head">
                 <Avatar id={id} name={name} large />
                 <div>
-                    <h1>{name}{id === me && <span class="you">you</span>}{who.data?.banned && <span class="badge warn">banned</span>}</h1>
+                    <h1>{name}{id === me && <span class="you">you</span>}{who.data?.banned && <span class="badge warn">banned{who.data.bannedUntil ? ` until ${format.when(who.data.bannedUntil)}` : ''}</span>}</h1>
                     <p class="quiet">{[id, ...Object.entries(who.data?.attributes || {}).map(([k, v]) => format.scopeValue(k, v))].join(' · ')}</p>
                 </div>
                 <span class="spring" />
@@ -66,7 +68,8 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
                     </div>
                     <aside class="side-column" aria-label="Now">
                         {!who.data?.isHidden && <Feed id={id} onNews={places.reload} />}
-                        {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} ranked={ranked} onDone={reload} />}
+                        {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} until={who.data?.bannedUntil} places={places.data || []} onDone={reload} />}
+                        {operate && <Notes player={id} />}
                     </aside>
                 </div>
             )}
@@ -115,11 +118,15 @@ function History({ ranked, id, query, operate }: { ranked: Place[]; id: string; 
     const place = ranked.find((p) => p.board.id === query.board) || ranked[0];
     const kinds = windowKinds(place.board).filter((k) => !k.isSeason);
     return (
-        <Card title="Rank over time">
+        <>
+        <Card title={isRating(place.board.update) ? 'Rating and rank over time' : 'Rank over time'}>
             {ranked.length > 1 && <Tabs label="Board" quiet items={ranked.slice(0, 8).map((p) => ({
                 name: p.board.title || p.board.id, href: href(operate ? ['admin', 'player', id] : ['p', id], { board: p.board.id }), on: p === place }))} />}
+            {isRating(place.board.update) && <RatingCurve player={id} board={place.board} key={`rating ${place.board.id}`} />}
             <RankHistory player={id} board={place.board} kind={kinds[0]?.kind || 'all'} key={place.board.id} />
         </Card>
+        {isRating(place.board.update) && <MatchList player={id} board={place.board} titled={ranked.length > 1} key={`matches ${place.board.id}`} />}
+        </>
     );
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP interface as functions. The key, if one was typed in, lives in this tab only (sessionStorage).
 import { parseExact, type Exact } from './json';
+import type { BrokenRule } from './trust';
 
 export class ApiError extends Error {
+    percent: number | null = null; // of a past state that is being built
+
     constructor(readonly status: number, readonly code: string, message: string, readonly retryAfter = 0) {
         super(message);
     }
@@ -101,15 +104,35 @@ async function ask(url: string, init: RequestInit, outer?: AbortSignal): Promise
 }
 
 function problem(response: Response, text: string): ApiError {
-    let code = `http_${response.status}`, message = response.statusText || `status ${response.status}`;
+    let code = `http_${response.status}`, message = response.statusText || `status ${response.status}`, percent = null;
     try {
         const body = JSON.parse(text);
         code = body.code || code;
         message = body.detail || body.title || message;
+        percent = body.progress?.percent ?? null;
     } catch {
         // not a problem document: the status says enough
     }
-    return new ApiError(response.status, code, message, Number(response.headers.get('retry-after')) || 0);
+    const error = new ApiError(response.status, code, message, Number(response.headers.get('retry-after')) || 0);
+    error.percent = percent;
+    return error;
+}
+
+const BUILD_MS = 400; // between two questions for a past state
+
+// Asks again while the server builds the state of a past moment, and tells how far it is; null once it is there.
+export async function whenBuilt<T>(load: () => Promise<T>, signal: AbortSignal, tell: (percent: number | null) => void): Promise<T> {
+    for (;;) {
+        try {
+            const answer = await load();
+            tell(null);
+            return answer;
+        } catch (error) {
+            if (signal.aborted || !(error instanceof ApiError) || error.code !== 'as_of_building') throw error;
+            tell(error.percent ?? 0);
+            await new Promise((resolve) => setTimeout(resolve, BUILD_MS));
+        }
+    }
 }
 
 const get = (path: (string | number)[], query?: Query, signal?: AbortSignal) =>
@@ -148,8 +171,23 @@ export interface Board {
     teams?: { by: string; combine: string } | null;
     limits?: Record<string, Exact> | null;
     writers?: string;
-    review?: unknown;
+    rules?: { rule: string; value?: Exact; per?: number; action?: string }[];
+    review?: string | null;
+    review_expires?: number;
+    review_outcome?: string;
+    rating?: Record<string, any>;
     seq?: number;
+}
+
+export interface RatingCard {
+    rating: number;
+    deviation?: number;
+    volatility?: number;
+    games: number;
+    wins: number;
+    draws: number;
+    losses: number;
+    streak: number; // wins in a row; negative: losses
 }
 
 export interface Entry {
@@ -165,6 +203,7 @@ export interface Entry {
     attributes?: Record<string, string>;
     global_rank?: number;
     members?: number;
+    rating?: RatingCard; // of a rating board
 }
 
 export interface Page {
@@ -226,6 +265,7 @@ export interface View {
     window_id?: string;
     scope?: string;
     rank?: string;
+    as_of?: string; // a moment of the past: a time, or a position in the log
 }
 
 // ---- boards ----
@@ -243,8 +283,8 @@ export async function boards(signal?: AbortSignal): Promise<Board[]> {
     return list.sort((a, b) => (a.title || a.id).localeCompare(b.title || b.id));
 }
 
-export async function board(id: string, signal?: AbortSignal): Promise<Board> {
-    return get(['boards', id], {}, signal);
+export async function board(id: string, signal?: AbortSignal, as_of?: string): Promise<Board> {
+    return get(['boards', id], { as_of }, signal);
 }
 
 export const putBoard = (id: string, definition: unknown) => request('PUT', address(['boards', id]), { body: definition });
@@ -307,19 +347,108 @@ export async function distribution(id: string, view: View, buckets: number, sign
     };
 }
 
+export interface Mover {
+    change: number; // ranks; positive: upwards
+    rank_before: number;
+    entry: Entry;
+}
+
+export interface Movers {
+    total: number;
+    from: { at: string; seq: number };
+    to: { at: string; seq: number };
+    compared: number;
+    entered: number;
+    rose: number;
+    fell: number;
+    risers: Mover[];
+    fallers: Mover[];
+}
+
+export async function movers(id: string, view: View, since: string, limit: number, signal?: AbortSignal): Promise<Movers> {
+    return get(['boards', id, 'movers'], { ...view, rank: null, since, limit }, signal);
+}
+
+// ---- rating boards ----
+
+export interface Forecast {
+    draw: number;
+    sides: { win: number; expected: number; place: number }[];
+}
+
+export const predict = (board: string, sides: string[][], signal?: AbortSignal): Promise<Forecast> =>
+    request('POST', address(['boards', board, 'predict']), { body: { sides: sides.map((players) => ({ players })) }, signal });
+
+interface MatchHead {
+    match: string;
+    id?: string;
+    played_at: string;
+    removed: boolean;
+    sides: number;
+    player_count: number;
+    match_seq: number;
+}
+
+interface MatchPart {
+    side: number;
+    place: number;
+    outcome: 'win' | 'draw' | 'loss';
+    expected: number;
+    score_before: number | null;
+    score: number;
+    rating_before: number;
+    rating: number;
+    deviation?: number;
+    rank: number | null;
+}
+
+export interface Match extends MatchHead {
+    players: (MatchPart & { player: string | null })[]; // the first of them
+}
+
+// A match from one player's side.
+export interface Result extends MatchHead, MatchPart {
+    others: { player: string | null; side: number; place: number; rating_before: number }[];
+}
+
+export async function matches(board: string, limit: number, before: string | undefined, signal?: AbortSignal): Promise<{ matches: Match[]; next: number | null }> {
+    return get(['boards', board, 'matches'], { limit, before }, signal);
+}
+
+// The last matches of a player, oldest first; nothing for somebody who never played.
+export async function results(board: string, player: string, limit: number, signal?: AbortSignal): Promise<Result[]> {
+    try {
+        return (await get(['boards', board, 'players', player, 'matches'], { limit }, signal)).results.reverse();
+    } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return [];
+        throw error;
+    }
+}
+
+export interface Opponent {
+    quality: number;
+    expected: number;
+    entry: Entry;
+}
+
+export async function opponents(board: string, player: string, view: View, n: number, signal?: AbortSignal): Promise<Opponent[]> {
+    return (await get(['boards', board, 'opponents', player], { ...view, n }, signal)).opponents;
+}
+
 // ---- players ----
 
 export interface Profile {
     name?: string;
     attributes: Record<string, string>;
     banned: boolean;
+    bannedUntil?: string;
     isHidden?: boolean; // who asks may see boards, but not people
 }
 
 export async function profile(player: string, signal?: AbortSignal): Promise<Profile> {
-    const { profile, banned } = await get(['players', player], {}, signal);
+    const { profile, banned, banned_until } = await get(['players', player], {}, signal);
     const { name, avatar, ...attributes } = profile;
-    return { name, attributes, banned };
+    return { name, attributes, banned, bannedUntil: banned_until };
 }
 
 const HISTORY_DAYS = 180;
@@ -333,6 +462,107 @@ export async function history(player: string, board: string, signal?: AbortSigna
 
 export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });
 export const unban = (player: string) => request('DELETE', address(['players', player, 'ban']));
+
+export interface BanEffect {
+    board: string;
+    rank: number;
+    score: Exact;
+    total: number;
+    move_up: number;
+    next: string[];
+}
+
+export const previewBan = (player: string, signal?: AbortSignal): Promise<{ boards: BanEffect[]; complete: boolean }> =>
+    get(['players', player, 'ban'], {}, signal);
+export const note = (player: string, text: string) => request('POST', address(['players', player, 'notes']), { body: { note: text } });
+
+export interface Submission {
+    seq: number;
+    at: string;
+    board: string;
+    score: Exact | null;
+    delta: boolean;
+    outcome: string;
+    reason?: string;
+}
+
+// What a player sent, newest first; null where the server does not keep it.
+export async function submissions(player: string, query: { board?: string; limit: number }, signal?: AbortSignal): Promise<Submission[] | null> {
+    if (!(await offers('/v1/players/{player}/submissions'))) return null;
+    const raw = await get(['players', player, 'submissions'], query, signal);
+    return raw.submissions.map((s: any) => ({
+        seq: s.seq, at: s.at, board: s.board, score: s.score ?? s.delta ?? null, delta: s.delta != null, outcome: s.outcome, reason: s.reason,
+    }));
+}
+
+// ---- reviews ----
+
+export interface Review {
+    id: string;
+    seq: number;
+    board: string;
+    player: string;
+    score?: Exact;
+    delta?: Exact;
+    at: string;
+    submitted: string;
+    expires: string;
+    outcome: string;
+    rules: BrokenRule[];
+    standing?: { rank: number; total: number; score: Exact } | null;
+    rank?: number;
+    history?: { scores: number; mean: number; deviation: number; last: string };
+}
+
+export interface ReviewPage {
+    reviews: Review[];
+    next: string | null;
+    total: number;
+}
+
+export type Verdict = 'promote' | 'reject' | 'ban';
+
+export const reviews = (query: { board?: string; player?: string; rule?: string; limit: number }, signal?: AbortSignal): Promise<ReviewPage> =>
+    get(['reviews'], query, signal);
+const VERDICTS_MAX = 100; // of one request
+
+export async function decide(verdict: Verdict, ids: string[], reason: string): Promise<{ id: string; changed: boolean; code?: string }[]> {
+    const results = [];
+    for (let i = 0; i < ids.length; i += VERDICTS_MAX) {
+        const body = { verdict, ids: ids.slice(i, i + VERDICTS_MAX), ...(reason ? { reason } : {}) };
+        results.push(...(await request('POST', address(['reviews']), { body })).results);
+    }
+    return results;
+}
+
+export interface Checked {
+    verdict: string;
+    rule: string | null;
+    broken: BrokenRule[];
+    rank: number | null;
+}
+
+export const check = (board: string, text: string): Promise<Checked> => request('POST', address(['boards', board, 'check']), { text });
+
+export interface Trial {
+    judged: number;
+    complete: boolean;
+    from?: string;
+    to?: string;
+    counted: number;
+    flagged: number;
+    tentative: number;
+    refused: number;
+    duplicates: number;
+    other: number;
+    rules: { rule: string; action: string; limit?: Exact; broken: number }[];
+    limits: Record<string, number>;
+    top?: number;
+    examples: { seq: number; player: string; score?: Exact; delta?: Exact; at: string; verdict: string; rule: string | null; broken: number[] }[];
+}
+
+// What other rules would have said to the last submissions.
+export const tryRules = (board: string, text: string): Promise<Trial> => request('POST', address(['boards', board, 'rules', 'check']), { text });
 
 // ---- replays ----
 
@@ -352,6 +582,8 @@ export interface ReplayWindow {
     moved: number;
     entered: number;
     left: number;
+    rescored: number;
+    same: number;
     up: Move[];
     down: Move[];
 }
@@ -361,6 +593,10 @@ export interface ReplayInfo {
     progress?: { seq: number; of: number };
     error?: { code: string; detail: string };
     exclude?: { players: string[]; from?: string; to?: string };
+    left_out?: number;
+    entries?: number;
+    bytes?: number;
+    definition?: Board;
     report?: { seq: number; windows: ReplayWindow[]; windows_left_out: number } | null;
 }
 
@@ -374,7 +610,19 @@ export async function replay(board: string, signal?: AbortSignal): Promise<{ fou
     }
 }
 
-export const beginReplay = (board: string, body: unknown) => request('POST', address(['boards', board, 'replay']), { body });
+// Everybody who moves in one window, a page at a time, up to `max`.
+export async function replayMoves(board: string, view: View, max: number, tell: (count: number) => void): Promise<Move[]> {
+    const moves: Move[] = [];
+    for (let cursor: number | null = 0; cursor !== null && moves.length < max;) {
+        const page: { moves: Move[]; next: number | null } = await get(['boards', board, 'replay', 'moves'], { ...view, limit: 1000, cursor: cursor || null });
+        moves.push(...page.moves);
+        tell(moves.length);
+        cursor = page.next;
+    }
+    return moves;
+}
+
+export const beginReplay = (board: string, text: string) => request('POST', address(['boards', board, 'replay']), { text });
 export const swapReplay = (board: string, undo: boolean, reason: string) =>
     request('POST', address(['boards', board, 'replay', 'swap'], { undo: String(undo), reason }));
 export const dropReplay = (board: string, reason: string) => request('DELETE', address(['boards', board, 'replay'], { reason }));
@@ -387,10 +635,10 @@ export const revokeKey = (id: string): Promise<KeyInfo> => request('DELETE', add
 
 let openapi: Promise<any> | null = null;
 
-// Does this server have such a path ("/v1/players/{player}/submissions")?
-export async function offers(path: string): Promise<boolean> {
+// Does this server have such a call ("/v1/players/{player}/submissions")?
+export async function offers(path: string, method = 'get'): Promise<boolean> {
     openapi = openapi || request('GET', '/openapi.json').catch(() => (openapi = null));
-    return Boolean((await openapi)?.paths?.[path]?.get);
+    return Boolean((await openapi)?.paths?.[path]?.[method]);
 }
 
 export async function metrics(signal?: AbortSignal): Promise<string> {

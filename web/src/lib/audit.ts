@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit trail: pages of it, and the whole as a file.
 import * as api from './api';
+import { csvLine } from './csv';
 
 export interface AuditRecord {
     seq: number;
@@ -26,9 +27,18 @@ export interface AuditPage {
 
 export type AuditFilter = { board?: string; player?: string; actor?: string; kind?: string; from?: string; to?: string };
 
-export const KINDS = ['board defined', 'board deleted', 'entry removed', 'player erased', 'banned', 'unbanned', 'keys', 'key changed', 'refused',
-    'ids set', 'rules set', 'access set', 'window opened', 'window closed', 'window archived', 'not archived'];
+export const KINDS = ['board defined', 'board deleted', 'board swapped', 'shadow dropped', 'entry removed', 'player erased', 'banned', 'unbanned', 'noted',
+    'reviewed', 'refused', 'keys', 'key changed', 'session', 'ids set', 'rules set', 'access set', 'window opened', 'window closed', 'window archived', 'not archived'];
 export const EXPORT_MAX = 100000; // records in one file
+
+// The fields of two objects that differ, with both values as text; null where one of them is no object.
+export function difference(before: unknown, after: unknown): { field: string; before: string; after: string }[] | null {
+    const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isObject(before) || !isObject(after)) return null;
+    const show = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+    const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    return fields.map((field) => ({ field, before: show(before[field]), after: show(after[field]) })).filter((d) => d.before !== d.after);
+}
 
 export function page(filter: AuditFilter, limit: number, after?: string, signal?: AbortSignal): Promise<AuditPage> {
     return api.request('GET', api.address(['audit'], { ...filter, limit, after }), { signal });
@@ -47,19 +57,10 @@ export async function all(filter: AuditFilter, onCount: (count: number) => void)
     return records;
 }
 
-const text = (value: unknown) => (value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value));
-
-// A field that a spreadsheet must not take for a formula, quoted where needed.
-function field(value: unknown): string {
-    let shown = text(value);
-    if (/^[=+\-@\t\r]/.test(shown)) shown = "'" + shown;
-    return /[",\r\n]/.test(shown) ? '"' + shown.replace(/"/g, '""') + '"' : shown;
-}
-
 export function toCsv(records: AuditRecord[]): string {
     const head = 'seq,at,kind,board,player,key,token_player,address,reason,outcome,code,rule,before,after,details';
-    const lines = records.map((r) => [r.seq, r.at, r.kind, r.board, r.player, r.actor?.key, r.actor?.player, r.actor?.address, r.reason, r.outcome,
-        r.code, r.rule, r.before, r.after, r.details].map(field).join(','));
+    const lines = records.map((r) => csvLine([r.seq, r.at, r.kind, r.board, r.player, r.actor?.key, r.actor?.player, r.actor?.address, r.reason, r.outcome,
+        r.code, r.rule, r.before, r.after, r.details]));
     return [head, ...lines].join('\r\n') + '\r\n';
 }
 

@@ -90,3 +90,20 @@ function isJson(text: string): boolean {
         return false;
     }
 }
+
+// ---- writing ----
+
+const text = (value: unknown) => (value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+
+// A field that a spreadsheet must not take for a formula, quoted where needed.
+function field(value: unknown): string {
+    let shown = text(value);
+    if (typeof value !== 'number' && /^[=+\-@\t\r]/.test(shown)) shown = "'" + shown;
+    return /[",\r\n]/.test(shown) ? '"' + shown.replace(/"/g, '""') + '"' : shown;
+}
+
+export const csvLine = (values: unknown[]): string => values.map(field).join(',');
+
+export function csvTable(head: string[], rows: unknown[][]): string {
+    return [head, ...rows].map(csvLine).join('\r\n') + '\r\n';
+}

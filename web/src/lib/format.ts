@@ -140,3 +140,24 @@ export function hue(id: string): number {
     for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 16777619);
     return (hash >>> 0) % 12;
 }
+
+// A time as an input of the type datetime-local has it, in the browser's zone, and back.
+export function toLocal(at: string | null | undefined): string {
+    const time = at ? new Date(at) : null;
+    if (!time || Number.isNaN(time.getTime())) return '';
+    return new Date(time.getTime() - time.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+}
+
+export function fromLocal(text: string): string {
+    const time = text ? new Date(text) : null;
+    return time && !Number.isNaN(time.getTime()) ? time.toISOString() : '';
+}
+
+const exactTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+// "18 Nov 2026, 14:03:22", or a position in the log.
+export function moment(at: string): string {
+    if (/^\d+$/.test(at)) return `event ${group(at)}`;
+    const time = new Date(at);
+    return Number.isNaN(time.getTime()) ? at : exactTime.format(time);
+}

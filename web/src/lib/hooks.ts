@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { currentKey, onKeyChange } from './api';
+import { currentKey, offers, onKeyChange, whenBuilt } from './api';
 import { watch, type LiveStatus } from './live';
 import type { Message } from './sse';
 import { parse, type Route } from './route';
@@ -51,6 +51,13 @@ export function useLoad<T>(load: ((signal: AbortSignal) => Promise<T>) | null, d
     return { ...state, reload: useCallback(() => setTurn((n) => n + 1), []) };
 }
 
+// Loads what may be of the past: `percent` says how far its state is built, null where nothing is.
+export function usePast<T>(load: ((signal: AbortSignal) => Promise<T>) | null, deps: unknown[], everyMs = 0): Load<T> & { percent: number | null } {
+    const [percent, tell] = useState<number | null>(null);
+    const state = useLoad(load ? (signal) => whenBuilt(() => load(signal), signal, (n) => !signal.aborted && tell(n)) : null, deps, everyMs);
+    return { ...state, percent: state.data || state.error ? null : percent };
+}
+
 export interface Live<T> {
     data: T | null;
     status: LiveStatus;
@@ -91,6 +98,19 @@ export function useKey(): string {
     const [key, set] = useState(currentKey());
     useEffect(() => onKeyChange(() => set(currentKey())), []);
     return key;
+}
+
+// Does this server have such a call? False until it is known.
+export function useOffers(path: string, method = 'get'): boolean {
+    const [is, set] = useState(false);
+    useEffect(() => {
+        let here = true;
+        offers(path, method).then((found) => here && set(found), () => undefined);
+        return () => {
+            here = false;
+        };
+    }, [path, method]);
+    return is;
 }
 
 export function useTitle(title: string): void {

@@ -9,6 +9,9 @@ export interface Series {
     values: (number | null)[];
     accent?: boolean;
     dash?: boolean;
+    points?: boolean; // every value as a dot
+    none?: boolean;   // no line between them
+    warn?: boolean;   // in the colour of what went wrong
 }
 
 interface ChartProps {
@@ -24,6 +27,7 @@ interface ChartProps {
     formatX?: (value: number) => string;
     mark?: { x: number; label: string } | null; // "you are here"
     whole?: boolean;             // y values are whole numbers
+    band?: [number, number];     // two of the series, by place: what is between them is filled
 }
 
 function colour(name: string): string {
@@ -33,7 +37,7 @@ function colour(name: string): string {
 export function Chart(props: ChartProps) {
     const box = useRef<HTMLDivElement>(null);
     const plot = useRef<uPlot | null>(null);
-    const shape = `${props.kind}|${props.series.length}|${props.invert}|${props.height}|${props.mark ? 1 : 0}`;
+    const shape = `${props.kind}|${props.series.length}|${props.invert}|${props.height}|${props.mark ? 1 : 0}|${props.band}`;
     const latest = useRef(props);
     latest.current = props;
 
@@ -98,14 +102,16 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
         ],
         series: [{}, ...props.series.map((series) => ({
             label: series.label,
-            stroke: series.accent === false ? ink : accent,
-            width: bars ? 0 : 1.75,
+            stroke: series.warn ? colour('--warn') : series.accent === false ? ink : accent,
+            width: bars || series.none ? 0 : series.accent === false && props.band ? 0.5 : 1.75,
             dash: series.dash ? [4, 4] : undefined,
             fill: bars ? colour('--accent-line') : undefined,
             paths: bars ? uPlot.paths.bars!({ size: [0.92, 40], align: 1, radius: 0.15 }) : undefined,
-            points: { show: (plot: uPlot) => !bars && plot.data[0].length < 3 },
+            points: { show: (plot: uPlot) => !bars && (series.points || (series.accent !== false && plot.data[0].length < 3)), size: 5,
+                fill: series.warn ? colour('--warn') : accent, stroke: series.warn ? colour('--warn') : accent },
             spanGaps: true,
         }))],
+        bands: props.band ? [{ series: [props.band[0] + 1, props.band[1] + 1], fill: colour('--accent-soft') }] : undefined,
         hooks: { draw: [(plot) => drawMark(plot, latest.current, accent, quiet)] },
         plugins: [tooltip(latest)],
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts used on every page.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { ApiError, currentKey, setKey } from '../lib/api';
 import * as format from '../lib/format';
 import type { LiveStatus } from '../lib/live';
@@ -99,4 +99,32 @@ export function Command({ children }: { children: string }) {
 
 export function Figure({ name, value, note }: { name: string; value: ComponentChildren; note?: ComponentChildren }) {
     return <div class="figure"><dt>{name}</dt><dd>{value}{note && <small>{note}</small>}</dd></div>;
+}
+
+// A past state is being built: how far it is.
+export function Building({ percent, what = 'Reading the log up to that moment' }: { percent: number | null; what?: string }) {
+    return (
+        <div class="building" role="status">
+            <p>{what}… {percent ? `${percent}\u202f%` : ''}</p>
+            <progress max={100} value={percent || undefined} aria-label={what} />
+        </div>
+    );
+}
+
+// A moment as people type it, in the browser's zone; empty: none.
+export function Moment({ label, help, value, onChange }: { label: string; help?: string; value: string; onChange: (at: string) => void }) {
+    const id = useId();
+    return (
+        <div class="field"><label for={id}>{label}{help && <small> {help}</small>}</label>
+            <input id={id} type="datetime-local" step={1} value={format.toLocal(value)} onChange={(event) => onChange(format.fromLocal(event.currentTarget.value))} /></div>
+    );
+}
+
+// A file for the visitor to keep.
+export function save(name: string, type: string, body: string): void {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([body], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

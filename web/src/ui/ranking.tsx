@@ -35,29 +35,32 @@ export function Ranking({ label, entries, board, me, focus, link, sub, what = 'P
         event.preventDefault();
         links[at + step].focus();
     };
+    const isRated = entries.some((entry) => entry.rating);
     return (
-        <div class={'ranking' + (showTime ? '' : ' no-time')} role="table" aria-label={label} ref={list} onKeyDown={onKey}>
+        <div class={'ranking' + (showTime ? '' : ' no-time') + (isRated ? ' rated' : '')} role="table" aria-label={label} ref={list} onKeyDown={onKey}>
             <div role="rowgroup">
                 <div class="row head" role="row">
                     <span class="rank" role="columnheader">Rank</span>
                     <span role="presentation" />
                     <span class="who" role="columnheader">{what}</span>
-                    <span class="score" role="columnheader">{scoreHeading(board)}</span>
+                    {isRated && <span class="record" role="columnheader">Won–drawn–lost</span>}
+                    {isRated && <span class="streak" role="columnheader">Streak</span>}
+                    <span class="score" role="columnheader">{isRated ? 'Rating' : scoreHeading(board)}</span>
                     {showTime && <span class="time" role="columnheader">Reached</span>}
                 </div>
             </div>
             <div role="rowgroup">
                 {entries.map((entry) => (
                     <Row key={entry.player} entry={entry} board={board} isMe={entry.player === me} isFocus={entry.player === focus} move={arrows.get(entry.player)}
-                         href={link?.(entry)} sub={sub?.(entry)} showTime={showTime} />
+                         href={link?.(entry)} sub={sub?.(entry)} showTime={showTime} isRated={isRated} />
                 ))}
             </div>
         </div>
     );
 }
 
-function Row({ entry, board, isMe, isFocus, move, href, sub, showTime }: {
-    entry: Entry; board?: Board | null; isMe: boolean; isFocus: boolean; move?: Move; href?: string; sub?: string; showTime: boolean }) {
+function Row({ entry, board, isMe, isFocus, move, href, sub, showTime, isRated }: {
+    entry: Entry; board?: Board | null; isMe: boolean; isFocus: boolean; move?: Move; href?: string; sub?: string; showTime: boolean; isRated: boolean }) {
     const name = entry.name || entry.player;
     const columns = columnValues(entry, board);
     return (
@@ -72,13 +75,21 @@ function Row({ entry, board, isMe, isFocus, move, href, sub, showTime }: {
                     : <span class="name">{name}{isMe && <span class="you">you</span>}</span>}
                 {sub && <span class="sub">{sub}</span>}
             </span>
+            {isRated && <span class="record" role="cell">{entry.rating && `${format.count(entry.rating.wins)}–${format.count(entry.rating.draws)}–${format.count(entry.rating.losses)}`}</span>}
+            {isRated && <span class="streak" role="cell"><Streak n={entry.rating?.streak || 0} /></span>}
             <span class="score" role="cell">
                 {format.score(entry.score, decimals(board))}
+                {entry.rating?.deviation != null && <span class="more" title="The deviation: how uncertain the rating is">±{format.score(+entry.rating.deviation.toFixed(1))}</span>}
                 {columns && <span class="more">{columns}</span>}
             </span>
             {showTime && <span class="time" role="cell" title={entry.at ? format.when(entry.at) : undefined}>{format.ago(entry.at)}</span>}
         </div>
     );
+}
+
+function Streak({ n }: { n: number }) {
+    if (n === 0) return <span class="quiet-dash">–</span>;
+    return <span class={'run ' + (n > 0 ? 'won' : 'lost')}><span aria-hidden="true">{n > 0 ? 'W' : 'L'}{Math.abs(n)}</span><span class="hidden">{Math.abs(n)} {n > 0 ? 'won' : 'lost'} in a row</span></span>;
 }
 
 function Arrow({ move }: { move?: Move }) {

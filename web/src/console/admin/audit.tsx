@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who changed what, when and why, from the archive; filtered, and as a file.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import * as audit from '../../lib/audit';
 import type { AuditFilter, AuditRecord } from '../../lib/audit';
 import * as format from '../../lib/format';
 import { useKey, useLoad, useTitle } from '../../lib/hooks';
 import { href } from '../../lib/route';
-import { Card, Empty, Problem } from '../../ui/parts';
+import { ruleName } from '../../lib/trust';
+import { Card, Empty, Moment, Problem, save } from '../../ui/parts';
 
 const PAGE = 100;
 const NAMES = ['board', 'player', 'actor', 'kind', 'from', 'to'] as const;
@@ -31,7 +33,7 @@ export function Audit({ query }: { query: Record<string, string> }) {
                         {list.error && !list.data ? <Problem error={list.error} retry={list.reload} />
                             : !list.data ? <p class="note" aria-busy="true"><span class="skeleton bar-l" /></p>
                             : list.data.records.length === 0 ? <Empty title="No records">Nothing was changed that fits.</Empty>
-                            : <Records records={list.data.records} />}
+                            : <Records records={list.data.records} filter={filter} />}
                         {list.data?.next && <p class="note"><a href={href(['admin', 'audit'], { ...filter, after: list.data.next })}>Older records</a></p>}
                     </Card>
                 </div>
@@ -44,23 +46,27 @@ export function Audit({ query }: { query: Record<string, string> }) {
     );
 }
 
-const who = (r: AuditRecord) => [r.actor?.key && `key ${r.actor.key}`, r.actor?.player && `player ${r.actor.player}`, r.actor?.address]
-    .filter(Boolean).join(', ');
+// Pressing a name shows what else is known of it.
+function Narrow({ filter, name, value, children }: { filter: AuditFilter; name: keyof AuditFilter; value?: string; children?: ComponentChildren }) {
+    if (!value) return null;
+    if (filter[name] === value) return <>{children || value}</>;
+    return <a href={href(['admin', 'audit'], { ...filter, [name]: value })} title={`Only ${name === 'actor' ? 'this key' : `this ${name}`}`}>{children || value}</a>;
+}
 
-function Records({ records }: { records: AuditRecord[] }) {
+function Records({ records, filter }: { records: AuditRecord[]; filter: AuditFilter }) {
     return (
         <div class="scroll" tabIndex={0} role="region" aria-label="Records, newest first">
-            <table class="table">
+            <table class="table audit">
                 <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">About</th><th scope="col">Who</th><th scope="col">Why</th></tr></thead>
                 <tbody>
                     {records.map((r, i) => (
-                        <tr key={`${r.seq}-${i}`}>
-                            <td title={`event ${r.seq}`}>{format.when(r.at)}</td>
-                            <td>{r.kind}{r.outcome !== 'done' && <small>{r.outcome}{(r.rule || r.code) && `: ${(r.rule || r.code)!.replace(/_/g, ' ')}`}</small>}
+                        <tr key={`${r.seq}-${i}`} class={r.outcome === 'refused' ? 'refused' : undefined}>
+                            <td class="when" title={`event ${r.seq}`}>{format.when(r.at)}</td>
+                            <td><Narrow filter={filter} name="kind" value={r.kind} />{r.outcome !== 'done' && <small>{r.outcome}{(r.rule || r.code) && `: ${ruleName(r.rule || r.code!)}`}</small>}
                                 <Change record={r} /></td>
-                            <td>{r.board}{r.board && r.player && ', '}{r.player}</td>
-                            <td>{who(r)}</td>
-                            <td>{r.reason}</td>
+                            <td><Narrow filter={filter} name="board" value={r.board} />{r.board && r.player && <br />}<Narrow filter={filter} name="player" value={r.player} /></td>
+                            <td><Narrow filter={filter} name="actor" value={r.actor?.key}>key {r.actor?.key}</Narrow>{r.actor?.player && ` player ${r.actor.player}`}{r.actor?.address && <small>{r.actor.address}</small>}</td>
+                            <td class="why">{r.reason}</td>
                         </tr>
                     ))}
                 </tbody>
@@ -69,14 +75,22 @@ function Records({ records }: { records: AuditRecord[] }) {
     );
 }
 
+// What changed, field by field where both sides are objects; and the board right before and after.
 function Change({ record }: { record: AuditRecord }) {
-    const parts = ([['Before', record.before], ['After', record.after], ['Details', record.details]] as const)
-        .filter(([, value]) => value && JSON.stringify(value) !== '{}');
+    const { before, after, details, board, seq } = record;
+    const changed = (audit.difference(before, after) || []).filter((d) => d.field !== 'seq' && d.field !== 'id');
+    const parts = ([['Before', before], ['After', after], ['Details', details]] as const).filter(([, value]) => value != null && JSON.stringify(value) !== '{}');
     if (parts.length === 0) return null;
+    const names = changed.length ? [`${changed.length} ${changed.length === 1 ? 'field' : 'fields'} changed`] : parts.map(([name]) => name.toLowerCase());
+    const isOfBoard = board && record.outcome === 'done' && record.kind !== 'board deleted';
     return (
         <details>
-            <summary>{parts.map(([name]) => name.toLowerCase()).join(', ')}</summary>
-            {parts.map(([name, value]) => <div key={name}><small>{name}</small><pre class="code">{JSON.stringify(value, null, 1)}</pre></div>)}
+            <summary>{names.join(', ')}</summary>
+            {changed.length > 0 && (
+                <dl class="facts">{changed.map((d) => <div key={d.field}><dt>{d.field}</dt><dd>{d.before && <del>{d.before}</del>} {d.after && <ins>{d.after}</ins>}</dd></div>)}</dl>
+            )}
+            {isOfBoard && <p class="then">The board {seq > 1 && <a href={href(['b', board], { as_of: String(seq - 1) })}>right before</a>} · <a href={href(['b', board], { as_of: String(seq) })}>right after</a></p>}
+            {parts.filter(([name]) => changed.length === 0 || name === 'Details').map(([name, value]) => <div key={name}><small>{name}</small><pre class="code">{JSON.stringify(value, null, 1)}</pre></div>)}
         </details>
     );
 }
@@ -98,20 +112,12 @@ function Filter({ filter }: { filter: AuditFilter }) {
                 <label class="field"><span>Board</span><input value={edited.board || ''} onInput={set('board')} /></label>
                 <label class="field"><span>Player</span><input value={edited.player || ''} onInput={set('player')} /></label>
                 <label class="field"><span>Key <small>its id</small></span><input value={edited.actor || ''} onInput={set('actor')} /></label>
-                <label class="field"><span>From <small>a time, 2026-11-18T00:00:00Z</small></span><input value={edited.from || ''} onInput={set('from')} /></label>
-                <label class="field"><span>To</span><input value={edited.to || ''} onInput={set('to')} /></label>
+                <Moment label="From" value={edited.from || ''} onChange={(from) => setEdited({ ...edited, from })} />
+                <Moment label="To" help="not included" value={edited.to || ''} onChange={(to) => setEdited({ ...edited, to })} />
                 <div class="buttons"><button class="button primary" type="submit">Show</button><a class="button" href={href(['admin', 'audit'])}>All</a></div>
             </form>
         </Card>
     );
-}
-
-function save(name: string, type: string, body: string) {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([body], { type }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 function Export({ filter }: { filter: AuditFilter }) {

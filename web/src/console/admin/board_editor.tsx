@@ -3,11 +3,14 @@
 import { cloneElement, type ComponentChildren, type VNode } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../../lib/api';
-import { bodyOf, emptyForm, formOf, KINDS, LIMITS, mistakes, type Form } from '../../lib/definition';
+import { bodyOf, emptyForm, formOf, isRating, isReviewed, KINDS, LIMITS, mistakes, type Form } from '../../lib/definition';
+import { PARAMETERS } from '../../lib/trust';
 import { useKey, useLoad, useTitle } from '../../lib/hooks';
 import { href } from '../../lib/route';
 import { windowName } from '../../lib/format';
 import { Card, Copy, Problem } from '../../ui/parts';
+import { RuleEditor } from './rule_editor';
+import { TryRules } from './try_rules';
 
 const FIXED = 'Fixed once the board exists: the scores it has would mean something else. Delete the board and send the scores again to change it.';
 
@@ -57,10 +60,8 @@ function Editor({ initial, exists }: { initial: Form; exists: boolean }) {
                 save();
             }} noValidate>
                 <Names form={form} set={set} exists={exists} wrong={shown} />
-                <Scores form={form} set={set} exists={exists} wrong={shown} />
-                <Windows form={form} set={set} wrong={shown} />
-                <Groups form={form} set={set} />
-                <Limits form={form} set={set} wrong={shown} />
+                <Definition form={form} set={set} exists={exists} wrong={shown} />
+                {exists && !isRating(form.update) && <TryRules form={form} wrong={wrong} />}
                 {error && <Card><Problem error={error} /></Card>}
                 <div class="save-bar">
                     <button class="button primary" type="submit" disabled={busy}>{exists ? 'Save changes' : 'Create board'}</button>
@@ -72,6 +73,21 @@ function Editor({ initial, exists }: { initial: Form; exists: boolean }) {
                 </div>
             </form>
             {exists && <Delete id={initial.id} />}
+        </>
+    );
+}
+
+// All of it but the name.
+export function Definition(part: Part) {
+    const { form, set, exists, wrong } = part;
+    return (
+        <>
+            <Scores form={form} set={set} exists={exists} wrong={wrong} />
+            {isRating(form.update) && <Rating form={form} set={set} wrong={wrong} />}
+            <Windows form={form} set={set} wrong={wrong} />
+            <Groups form={form} set={set} />
+            {!isRating(form.update) && <Limits form={form} set={set} wrong={wrong} />}
+            {!isRating(form.update) && <Rules form={form} set={set} wrong={wrong} />}
         </>
     );
 }
@@ -145,9 +161,9 @@ function Scores({ form, set, exists, wrong }: Part) {
             <Field label="Order" help="Highest first for points, lowest first for times and strokes.">
                 <Select value={form.order} options={ORDERS} disabled={exists} onChange={(order) => set({ order })} />
             </Field>
-            <Field label="Update" help="What a new submission does to the score a player already has: keep the better one, take the latest, add up, count submissions, or add up while old ones fade.">
+            <Field label="Update" help="What a new submission does to the score a player already has: keep the better one, take the latest, add up, count submissions, or add up while old ones fade. A rating board takes results of matches instead.">
                 <Select value={form.update} disabled={exists} onChange={(update) => set({ update })}
-                        options={[['best', 'Best'], ['last', 'Last'], ['sum', 'Sum'], ['count', 'Count'], ['decay', 'Decay']]} />
+                        options={[['best', 'Best'], ['last', 'Last'], ['sum', 'Sum'], ['count', 'Count'], ['decay', 'Decay'], ['elo', 'Elo rating'], ['glicko2', 'Glicko-2 rating'], ['openskill', 'Weng-Lin rating (teams)']]} />
             </Field>
             {form.update === 'decay' && (
                 <Field label="Half-life" error={wrong!.half_life} help="Seconds until a submission is worth half. 86400 is a day, 604800 a week.">
@@ -275,9 +291,44 @@ function Limits({ form, set, wrong }: Part) {
                            onInput={(event) => set({ limits: { ...form.limits, [name]: event.currentTarget.value } })} />
                 </Field>
             ))}
-            <Field label="Writers" help="Who may submit: trusted servers with a key. Players' own submissions are not there yet.">
-                <Select value={form.writers} onChange={(writers) => set({ writers })} options={[['server', 'Servers'], ['player', 'Servers and players (no effect yet)']]} />
+            <Field label="Writers" help="Who may submit: trusted servers with a key, or also players themselves, with submissions that they sign.">
+                <Select value={form.writers} onChange={(writers) => set({ writers })} options={[['server', 'Servers'], ['player', 'Servers, and players who sign']]} />
             </Field>
+        </Card>
+    );
+}
+
+function Rating({ form, set, wrong }: Part) {
+    return (
+        <Card title="Rating">
+            {PARAMETERS[form.update].map(({ name, label, normal, help }) => (
+                <Field key={name} label={label} help={help} error={wrong![`rating.${name}`]}>
+                    <input inputMode="decimal" placeholder={normal} value={form.rating[name] || ''} aria-invalid={Boolean(wrong![`rating.${name}`])}
+                           onInput={(event) => set({ rating: { ...form.rating, [name]: event.currentTarget.value } })} />
+                </Field>
+            ))}
+        </Card>
+    );
+}
+
+function Rules({ form, set, wrong }: Part) {
+    return (
+        <Card title="Plausibility">
+            <RuleEditor form={form} set={set} wrong={wrong!} />
+            <Field label="Review" help="What waits for a moderator before it counts, beside what breaks a rule with that action." error={wrong!.review}
+                   extra={form.review === 'top' && <input aria-label="How many of the first" inputMode="numeric" value={form.review_top} aria-invalid={Boolean(wrong!.review)} onInput={(event) => set({ review_top: event.currentTarget.value })} />}>
+                <Select value={form.review} onChange={(review) => set({ review })} options={[['', 'Nothing else'], ['anomalies', 'What a rule flags'], ['top', 'What would enter the first …']]} />
+            </Field>
+            {isReviewed(form) && (
+                <>
+                    <Field label="A review ends after" error={wrong!.review_days} help="Days until a score that nobody decided on is decided by itself.">
+                        <input inputMode="decimal" value={form.review_days} aria-invalid={Boolean(wrong!.review_days)} onInput={(event) => set({ review_days: event.currentTarget.value })} />
+                    </Field>
+                    <Field label="And then" help="What becomes of such a score.">
+                        <Select value={form.review_outcome} onChange={(review_outcome) => set({ review_outcome })} options={[['reject', 'It is rejected'], ['promote', 'It counts']]} />
+                    </Field>
+                </>
+            )}
         </Card>
     );
 }

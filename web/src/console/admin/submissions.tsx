@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a player sent, and what became of it, from the archive.
 import * as api from '../../lib/api';
-import type { Exact } from '../../lib/json';
+import type { Submission } from '../../lib/api';
 import * as format from '../../lib/format';
 import { useKey, useLoad } from '../../lib/hooks';
 import { Card, Empty } from '../../ui/parts';
 import { decimals } from '../../ui/ranking';
 import type { Place } from '../player';
 
-interface Submission {
-    seq: number;
-    at: string;
-    board: string;
-    score: Exact | null;
-    delta: boolean;
-    outcome: string;
-    reason?: string;
-}
-
-// Null where the server does not keep them.
-async function load(player: string, signal: AbortSignal): Promise<Submission[] | null> {
-    if (!(await api.offers('/v1/players/{player}/submissions'))) return null;
-    const raw = await api.request('GET', api.address(['players', player, 'submissions'], { limit: 100 }), { signal });
-    return raw.submissions.map((s: any) => ({
-        seq: s.seq, at: s.at, board: s.board, score: s.score ?? s.delta ?? null, delta: s.delta != null, outcome: s.outcome, reason: s.reason,
-    }));
-}
-
 // "id_conflict" for people; what the outcome says already is not said twice.
 const why = (s: Submission) => (s.reason && s.reason !== s.outcome ? s.reason.replace(/_/g, ' ') : null);
 const sign = (s: Submission) => (s.delta && Number(s.score) >= 0 ? '+' : '');
 
 export function Submissions({ player, places }: { player: string; places: Place[] }) {
-    const list = useLoad((signal) => load(player, signal), [player, useKey()], 5000);
+    const list = useLoad((signal) => api.submissions(player, { limit: 100 }, signal), [player, useKey()], 5000);
     if (!list.data) return null; // kept while asking again fails now and then
     const boards = new Map(places.map((p) => [p.board.id, p.board]));
     return (
