@@ -34,6 +34,10 @@ enum {
     FIELD_DRAW,
     FIELD_MIN_GAMES,
     FIELD_PAIRS,
+    FIELD_KNOWN,
+    FIELD_SEASON_KEEP,
+    FIELD_SEASON_DEVIATION,
+    FIELD_RESULTS,
     FIELD_K,
     FIELD_SCALE,
     FIELD_NORMAL,
@@ -58,7 +62,9 @@ enum {
 
 #define REAL  .types = RUNG_FIELD_NUMBER
 #define COUNT .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = RUNG_RATING_GAMES_MAX
-#define FLAG  .types = RUNG_FIELD_BOOL
+#define RESULTS                                                                                    \
+    .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = RUNG_RESULTS_KEPT_MAX
+#define FLAG .types = RUNG_FIELD_BOOL
 
 static const rung_field rating_fields[FIELDS] = {
     [FIELD_INITIAL] = {RUNG_NAMED("initial"), REAL,
@@ -80,6 +86,20 @@ static const rung_field rating_fields[FIELDS] = {
     [FIELD_PAIRS] = {RUNG_NAMED("pairs_count_fully"), FLAG, .fallback = "false",
                      .doc = "elo and glicko2, more than two sides: every pair of sides counts as a "
                             "match of its own, not all pairs of a player as one."},
+    [FIELD_KNOWN] = {RUNG_NAMED("known_players_only"), FLAG, .fallback = "false",
+                     .doc = "Refuse a match with a player whom nothing is known of: no profile, no "
+                            "friends, no score or match on any board."},
+    [FIELD_SEASON_KEEP] = {RUNG_NAMED("season_keep"), REAL, .fallback = "1",
+                           .doc = "At the start of a season every rating's distance to that of a "
+                                  "new player is multiplied by this, 0 to 1.",
+                           .example = "0.75"},
+    [FIELD_SEASON_DEVIATION] = {RUNG_NAMED("season_deviation"), REAL, .fallback = "0",
+                                .doc = "Not of elo: at the start of a season every deviation "
+                                       "becomes sqrt(deviation^2 + this^2), at most that of a new "
+                                       "player."},
+    [FIELD_RESULTS] = {RUNG_NAMED("results_kept"), RESULTS, .fallback = "100000",
+                       .doc = "The last matches stay readable: up to so many results of players, "
+                              "which take about 150 bytes each."},
     [FIELD_K] = {RUNG_NAMED("k"), REAL, .doc = "elo: K where no rule fits, 32.", .example = "32"},
     [FIELD_SCALE] = {RUNG_NAMED("scale"), REAL,
                      .doc = "elo: so much more means ten times the odds, 400."},
@@ -157,6 +177,10 @@ static const parameter PARAMETERS[] = {
     {FIELD_DRAW, ALL, KIND_REAL, IN(draw)},
     {FIELD_MIN_GAMES, ALL, KIND_COUNT, IN(min_games)},
     {FIELD_PAIRS, PAIRED, KIND_FLAG, IN(pairs_count_fully)},
+    {FIELD_KNOWN, ALL, KIND_FLAG, IN(known_players_only)},
+    {FIELD_SEASON_KEEP, ALL, KIND_REAL, IN(season_keep)},
+    {FIELD_SEASON_DEVIATION, UNSURE, KIND_REAL, IN(season_deviation)},
+    {FIELD_RESULTS, ALL, KIND_COUNT, IN(results_kept)},
     {FIELD_K, ELO, KIND_REAL, IN(elo.k)},
     {FIELD_SCALE, ELO, KIND_REAL, IN(elo.scale)},
     {FIELD_NORMAL, ELO, KIND_FLAG, IN(elo.is_normal)},

@@ -635,6 +635,32 @@ static void code_wenglin(const rung__coder *c, rung_wenglin_params *w) {
     rung__code_bool(c, &w->window_mean);
 }
 
+enum { RATING_PAIRS = 1, RATING_EXTRAS = 2, RATING_KNOWN = 4, RATING_FLAGS = 7 };
+
+/* A byte of flags; with bit 1, what not every board has: how seasons begin, and how many results are kept. */
+static void code_rating_flags(const rung__coder *c, rung_rating_params *p) {
+    bool has_extras = rung_rating_has_reset(p) || p->results_kept != RUNG_RESULTS_KEPT;
+    unsigned flags = (p->pairs_count_fully ? RATING_PAIRS : 0u) |
+                     (has_extras ? RATING_EXTRAS : 0u) |
+                     (p->known_players_only ? RATING_KNOWN : 0u);
+    RUNG__CODE_BYTE(c, flags);
+    if (c->r) {
+        if (flags & ~(unsigned)RATING_FLAGS)
+            rung_byte_reader_fail(c->r, "unknown flags of a rating board");
+        p->pairs_count_fully = flags & RATING_PAIRS;
+        p->known_players_only = flags & RATING_KNOWN;
+        p->season_keep = 1;
+        p->results_kept = RUNG_RESULTS_KEPT;
+    }
+    if (!(flags & RATING_EXTRAS))
+        return;
+    rung__code_real(c, &p->season_keep);
+    rung__code_real(c, &p->season_deviation);
+    rung__code_count(c, &p->results_kept, UINT32_MAX);
+    if (c->r && !rung_rating_has_reset(p) && p->results_kept == RUNG_RESULTS_KEPT)
+        rung_byte_reader_fail(c->r, "a rating board without anything special");
+}
+
 static void code_rating(const rung__coder *c, rung_board_def *def) {
     rung_rating_params *p = &def->rating;
     if (c->r)
@@ -645,7 +671,7 @@ static void code_rating(const rung__coder *c, rung_board_def *def) {
     rung__code_real(c, &p->conservative);
     rung__code_real(c, &p->draw);
     rung__code_count(c, &p->min_games, UINT32_MAX);
-    rung__code_bool(c, &p->pairs_count_fully);
+    code_rating_flags(c, p);
     if (p->system == RUNG_RATING_ELO)
         code_elo(c, &p->elo);
     else if (p->system == RUNG_RATING_GLICKO2)

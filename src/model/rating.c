@@ -11,6 +11,8 @@
 void rung_rating_params_init(rung_rating_params *p, rung_rating_system system) {
     memset(p, 0, sizeof *p);
     p->system = system;
+    p->season_keep = 1;
+    p->results_kept = RUNG_RESULTS_KEPT;
     switch (system) {
     case RUNG_RATING_ELO:
         p->rating = 1500;
@@ -120,6 +122,11 @@ rung_status rung_rating_params_check(const rung_rating_params *p, rung_err *err)
     NEED(p->conservative, 0, 10, "rating.conservative", "0 to 10");
     NEED(p->draw, 0, 0.99, "rating.draw", "0 to 0.99");
     NEED(p->min_games, 0, RUNG_RATING_GAMES_MAX, "rating.min_games", "0 to 1000000");
+    NEED(p->season_keep, 0, 1, "rating.season_keep", "0 to 1");
+    NEED(p->season_deviation, 0, 10000, "rating.season_deviation", "0 to 10000");
+    NEED(p->results_kept, 0, RUNG_RESULTS_KEPT_MAX, "rating.results_kept", "0 to 10000000");
+    if (p->system == RUNG_RATING_ELO && p->season_deviation > 0)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rating.season_deviation", "elo has no deviation");
     switch (p->system) {
     case RUNG_RATING_ELO:
         return check_elo(p, err);

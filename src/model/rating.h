@@ -19,6 +19,8 @@
 #define RUNG_ELO_RULES_MAX       8
 #define RUNG_RATING_DECIMALS_MAX 9
 #define RUNG_RATING_GAMES_MAX    1000000
+#define RUNG_RESULTS_KEPT        100000 /* of players in matches, unless the board says otherwise */
+#define RUNG_RESULTS_KEPT_MAX    10000000
 
 typedef enum rung_rating_system {
     RUNG_RATING_ELO,
@@ -74,12 +76,22 @@ typedef struct rung_rating_params {
     /* Elo and Glicko-2 with more than two sides: every pair of sides counts as a match of its own. Otherwise all
      * pairs of a player together count as one. */
     bool pairs_count_fully;
+    bool known_players_only; /* a match with a player whom nothing is known of is refused */
+    /* At the start of a season the distance of every rating to a new player's is multiplied by season_keep, and the
+     * deviation becomes sqrt(deviation^2 + season_deviation^2). 1 and 0: seasons leave ratings alone. */
+    double season_keep, season_deviation;
+    uint32_t results_kept; /* the last matches stay in memory: up to so many results of players */
     union {
         rung_elo_params elo;
         rung_glicko2_params glicko2;
         rung_wenglin_params wenglin;
     };
 } rung_rating_params;
+
+/* Do seasons change ratings? */
+static inline bool rung_rating_has_reset(const rung_rating_params *p) {
+    return p->season_keep < 1 || p->season_deviation > 0;
+}
 
 /* The published defaults of the system. */
 void rung_rating_params_init(rung_rating_params *p, rung_rating_system system);

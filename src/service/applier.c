@@ -93,6 +93,29 @@ static void take_checkpoint(rung_applier *a) {
         rung_nodes_checkpoint(a->config.nodes, rung_state_seq(s), rung_state_digest(s));
 }
 
+/* A2 for matches, whose results are there until the next one is applied: one at a time, each answered at once. */
+static rung_status finish_matches(rung_applier *a, uint64_t first_seq, uint32_t count,
+                                  rung_err *err) {
+    const rung_hub_follower *f = a->config.follower;
+    rung_state *s = a->config.state;
+    rung_state_foresee(s, count, a->pointers);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && f && f->prepare)
+            f->prepare(f->ctx, s, first_seq + i, &a->events[i]);
+        rung_status st = rung_state_apply(s, &a->events[i], &a->outcomes[i], &a->errs[i]);
+        if (st == RUNG_ENOMEM)
+            return RUNG_FAIL(err, st, "out of memory at event %llu",
+                             (unsigned long long)first_seq + i);
+        if (f && f->applied)
+            f->applied(f->ctx, first_seq + i, 1, &a->pointers[i], &st, &a->outcomes[i]);
+        if (i + 1 == count)
+            take_checkpoint(a);
+        if (a->config.answer)
+            a->config.answer(a->config.ctx, st, &a->outcomes[i], &a->errs[i]);
+    }
+    return RUNG_OK;
+}
+
 /* A2. */
 rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
     const rung_hub_follower *f = a->config.follower;
@@ -104,6 +127,8 @@ rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
     look_at_the_clock(a, &a->events[0]);
     if (a->events[0].kind != RUNG_EVENT_SCORE && f && f->prepare)
         f->prepare(f->ctx, a->config.state, first_seq, &a->events[0]);
+    if (a->events[0].kind == RUNG_EVENT_MATCH)
+        return finish_matches(a, first_seq, count, err);
     uint32_t tried = apply_events(a, count);
     while (done < tried && a->statuses[done] != RUNG_ENOMEM)
         done++;
@@ -120,7 +145,8 @@ rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
 /* A1. */
 static bool may_join(const rung_applier *a, const rung_event *e) {
     const rung_event *first = &a->events[0];
-    return a->count == 0 || (e->kind == RUNG_EVENT_SCORE && first->kind == RUNG_EVENT_SCORE &&
+    bool may_be_many = e->kind == RUNG_EVENT_SCORE || e->kind == RUNG_EVENT_MATCH;
+    return a->count == 0 || (may_be_many && e->kind == first->kind &&
                              (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/matches.h"
 
+#include "model/text.h"
+
 static rung_status find_board(const rung_service *s, rung_slice board, const rung_board_def **def,
                               rung_err *err) {
     if (rung_state_board(rung_hub_state(s->hub), board, def) != RUNG_OK)
@@ -58,6 +60,49 @@ rung_status rung_match_predict(const rung_service *s, const rung_match_event *ma
     t.match.at_ms = now_ms;
     out->side_count = t.match.side_count;
     return rung_rating_predict(&def->rating, &t.match, &t.scratch, out->sides, &out->draw, err);
+}
+
+/* ---- matches that were played ---- */
+
+const char *const rung_match_outcome_words[] = {"win", "draw", "loss", NULL};
+
+rung_match_outcome rung_match_outcome_of(const rung_match_result *results, uint32_t count,
+                                         int32_t place) {
+    uint32_t other = UINT32_MAX;
+    uint32_t side = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        if (results[i].place < place)
+            return RUNG_MATCH_LOSS;
+        if (results[i].place != place)
+            continue;
+        if (side != UINT32_MAX && results[i].side != side)
+            other = results[i].side;
+        side = results[i].side;
+    }
+    return other == UINT32_MAX ? RUNG_MATCH_WIN : RUNG_MATCH_DRAW;
+}
+
+rung_status rung_match_check_board(const rung_service *s, rung_slice board, rung_err *err) {
+    const rung_board_def *def;
+    return find_board(s, board, &def, err);
+}
+
+rung_status rung_match_find(const rung_service *s, rung_slice board, rung_slice name,
+                            rung_match_info *out, rung_err *err) {
+    const rung_state *state = rung_hub_state(s->hub);
+    rung_status st = rung_match_check_board(s, board, err);
+    int64_t seq;
+    if (st < 0)
+        return st;
+    if (rung_state_match(state, board, name, 0, out) == RUNG_OK)
+        return RUNG_OK;
+    if (name.len > 1 && name.ptr[0] == '@' &&
+        rung_text_parse_fixed(rung_slice_of(name.ptr + 1, name.len - 1), 0, &seq, NULL) ==
+            RUNG_OK &&
+        seq > 0 &&
+        rung_state_match(state, board, (rung_slice){NULL, 0}, (uint64_t)seq, out) == RUNG_OK)
+        return RUNG_OK;
+    return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "match", "the board knows no such match");
 }
 
 /* ---- opponents ---- */

@@ -29,6 +29,26 @@ RUNG_NODISCARD rung_status rung_match_predict(const rung_service *s, const rung_
                                               int64_t now_ms, rung_match_forecast *out,
                                               rung_err *err);
 
+/* ---- matches that were played ---- */
+
+/* How a player did: by the best places among `results`. */
+typedef enum rung_match_outcome {
+    RUNG_MATCH_WIN,
+    RUNG_MATCH_DRAW,
+    RUNG_MATCH_LOSS
+} rung_match_outcome;
+extern const char *const rung_match_outcome_words[]; /* NULL at the end */
+rung_match_outcome rung_match_outcome_of(const rung_match_result *results, uint32_t count,
+                                         int32_t place);
+
+/* Find a match that the board still knows by its name: the id that was sent with it, or "@" and its sequence.
+ * RUNG_EABSENT: no such board, or no such match; RUNG_EREFUSED: not a rating board. */
+RUNG_NODISCARD rung_status rung_match_find(const rung_service *s, rung_slice board, rung_slice name,
+                                           rung_match_info *out, rung_err *err);
+/* Is it a board whose matches can be listed? The same refusals. */
+RUNG_NODISCARD rung_status rung_match_check_board(const rung_service *s, rung_slice board,
+                                                  rung_err *err);
+
 /* ---- opponents ---- */
 
 #define RUNG_OPPONENTS_MAX    100

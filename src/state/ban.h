@@ -45,6 +45,8 @@ const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
 void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
                           const rung__stashed *e, uint32_t *values);
 
+/* Give a stashed entry another key, and count that in the digest. */
+void rung__stashed_set_key(rung_state *s, uint32_t player, rung__stashed *e, const uint64_t *key);
 /* Set when a ban ends, with the state's note of the next end. Not the digest. */
 void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms);
 

@@ -18,6 +18,7 @@
 #include "state/match.h"
 #include "state/ranking.h"
 #include "state/reviews.h"
+#include "state/season_reset.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -484,6 +485,7 @@ rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
     rung__digest_add(&d, rung__shadow_digest(b));
     rung__digest_add(&d, b->rate_digest);
     rung__digest_add(&d, b->rated_digest);
+    rung__digest_add(&d, b->kept.digest);
     rung__digest_add(&d, b->forms.digest);
     rung__digest_add(&d, rung__editions_digest_all(b));
     for (uint32_t i = 0; i < b->window_count; i++) {
@@ -786,6 +788,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     }
     s->boards[number] = b;
     rung__digest_add(&s->digest, rung__board_digest(s, b));
+    rung__season_reset_note(s, b);
     *out = b;
     return RUNG_OK;
 }
@@ -910,6 +913,9 @@ rung_status rung__board_change(rung_state *s, rung__board *b, const rung_board_d
     st = change_slots(s, b, &old);
     if (st >= 0)
         st = change_windows(s, b, &old.shared->def);
+    if (st >= 0)
+        rung__kept_trim(s, b);
+    rung__season_reset_note(s, b);
     if (st >= 0 && !b->twin && !same)
         st = rung__editions_redefine(s, b);
     rung__def_unuse(s, old.shared);
@@ -958,6 +964,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
     rung__expiry_clear(s, b->number);
     rung__digest_subtract(&s->digest, b->rate_digest);
     rung__digest_subtract(&s->digest, b->rated_digest);
+    rung__digest_subtract(&s->digest, b->kept.digest);
     rung__digest_subtract(&s->digest, b->forms.digest);
     for (uint32_t slot = 0; slot < b->scope_count; slot++)
         rung__attribute_unuse(s, b->attribute[slot]);

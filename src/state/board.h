@@ -9,6 +9,7 @@
 #include "model/zone.h"
 #include "state/form.h"
 #include "state/ids.h"
+#include "state/kept.h"
 #include "state/keyspace/expiry.h"
 #include "state/ratings.h"
 #include "state/window.h"
@@ -37,6 +38,7 @@ typedef struct rung__def {
 /* A player's card, see match.c. */
 typedef struct rung__rated {
     rung_rating_card card;
+    uint64_t last; /* 1 + the number of the player's newest result (kept.h); 0: none */
     uint32_t player;
 } rung__rated;
 
@@ -73,6 +75,7 @@ typedef struct rung__board {
     uint32_t rated_count, rated_cap;
     rung_numbermap rated_of; /* player -> place in `rated` */
     rung_digest rated_digest;
+    rung__kept kept;      /* the last matches */
     uint64_t version;     /* the last event that changed something visible; not in the digest */
     uint64_t submissions; /* since it is in memory, refused ones included; not in the digest */
 } rung__board;

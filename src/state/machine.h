@@ -64,6 +64,7 @@ struct rung_state {
     uint64_t people_version; /* the last event that changed a profile or ban; not in the digest */
     int64_t time_ms;
     int64_t next_close_ms;           /* never later than the true one */
+    int64_t next_reset_ms;           /* likewise: of ratings, at the start of a season */
     rung_digest digest;              /* of all facts; see state.c */
     struct rung__editions *editions; /* of the boards that have timed snapshots */
     int64_t next_edition_ms;         /* none is due before it */
@@ -82,6 +83,7 @@ struct rung_state {
     rung_numbermap noted;                   /* whose entries in shadows changed */
     struct rung__lookahead *lookahead;      /* of the run that is being applied */
     struct rung__match_room *match_room;    /* working memory of matches; NULL before the first */
+    struct rung__match_ahead *match_ahead;  /* of a run of matches; NULL before the first */
     uint32_t match_rows;                    /* of the last event, if it was a match */
 };
 

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "state/digest.h"
 #include "state/lookahead.h"
+#include "state/match_ahead.h"
 #include "state/ranking.h"
 #include "state/score.h"
 #include "state/sources.h"
@@ -24,6 +25,7 @@ struct rung__match_room {
     rung_rating after[RUNG_MATCH_PLAYERS_MAX];
     rung_prediction predicted[RUNG_MATCH_PLAYERS_MAX];
     rung_rating_scratch scratch;
+    rung__result kept[RUNG_MATCH_PLAYERS_MAX];
     uint32_t numbers[RUNG_MATCH_PLAYERS_MAX]; /* RUNG_PLAYER_NONE: not known yet */
     rung_match_row rows[RUNG_MATCH_PLAYERS_MAX];
     rung_match match;
@@ -33,6 +35,7 @@ typedef struct meeting {
     rung_state *s;
     rung__board *b;
     const rung_match_event *e;
+    const rung__seats *seats; /* NULL: nothing is known ahead of its turn */
     struct rung__match_room *room;
     int64_t at_ms;
     uint32_t count; /* windows reached */
@@ -74,20 +77,34 @@ const rung_rating_card *rung__rated_find(const rung__board *b, uint32_t player) 
     return i == RUNG_NUMBER_NONE ? NULL : &b->rated[i].card;
 }
 
+uint64_t *rung__rated_last(rung__board *b, uint32_t player) {
+    uint32_t i = rung_numbermap_get(&b->rated_of, player);
+    RUNG_ASSERT(i != RUNG_NUMBER_NONE);
+    return &b->rated[i].last;
+}
+
 rung_status rung__rated_add(rung_state *s, rung__board *b, uint32_t player,
                             const rung_rating_card *card) {
     if (rung__grow(s->alloc, &b->rated, &b->rated_cap, b->rated_count + 1, sizeof *b->rated) < 0 ||
         rung_numbermap_add(&b->rated_of, s->alloc, player, b->rated_count) != RUNG_OK)
         return RUNG_ENOMEM;
-    b->rated[b->rated_count++] = (rung__rated){*card, player};
+    b->rated[b->rated_count++] = (rung__rated){.card = *card, .player = player};
     count_fact(s, b, card_digest(b, player, card), true);
     return RUNG_OK;
+}
+
+void rung__rated_set(rung_state *s, rung__board *b, uint32_t i, const rung_rating_card *card) {
+    rung__rated *r = &b->rated[i];
+    count_fact(s, b, card_digest(b, r->player, &r->card), false);
+    r->card = *card;
+    count_fact(s, b, card_digest(b, r->player, card), true);
 }
 
 bool rung__rated_remove(rung_state *s, rung__board *b, uint32_t player) {
     uint32_t i = rung_numbermap_get(&b->rated_of, player);
     if (i == RUNG_NUMBER_NONE)
         return false;
+    rung__kept_forget(s, b, b->rated[i].last);
     count_fact(s, b, card_digest(b, player, &b->rated[i].card), false);
     rung_numbermap_remove(&b->rated_of, player);
     rung__rated last = b->rated[--b->rated_count];
@@ -101,14 +118,16 @@ bool rung__rated_remove(rung_state *s, rung__board *b, uint32_t player) {
 void rung__rated_deinit(rung_state *s, rung__board *b) {
     rung_numbermap_deinit(&b->rated_of, s->alloc);
     rung_alloc_free(s->alloc, b->rated, b->rated_cap * sizeof *b->rated);
+    rung__kept_deinit(s, b);
 }
 
 void rung__match_room_free(rung_state *s) {
     rung_alloc_free(s->alloc, s->match_room, s->match_room ? sizeof *s->match_room : 0);
+    rung_alloc_free(s->alloc, s->match_ahead, s->match_ahead ? sizeof *s->match_ahead : 0);
 }
 
 size_t rung__rated_bytes(const rung__board *b) {
-    return b->rated_of.bytes + b->rated_cap * sizeof *b->rated;
+    return b->rated_of.bytes + b->rated_cap * sizeof *b->rated + rung__kept_bytes(&b->kept);
 }
 
 bool rung__rated_is_valid(const rung__board *b, const rung_rating_card *c) {
@@ -130,7 +149,8 @@ const char *rung__rated_check(const rung__board *b) {
     }
     if (sum.a != b->rated_digest.a || sum.b != b->rated_digest.b)
         return "R2: the digest of the ratings";
-    return rung_numbermap_check(&b->rated_of);
+    const char *wrong = rung__kept_check(b);
+    return wrong ? wrong : rung_numbermap_check(&b->rated_of);
 }
 
 /* ---- reading the match ---- */
@@ -138,9 +158,14 @@ const char *rung__rated_check(const rung__board *b) {
 static rung_status find_player(meeting *m, uint32_t i, const rung_match_entry *e, rung_err *err) {
     struct rung__match_room *room = m->room;
     rung_match_row *row = &room->rows[i];
-    uint32_t player;
-    if (rung_names_find(m->s->players, e->player, &player) != RUNG_OK)
+    uint32_t player = RUNG_PLAYER_NONE;
+    if (m->seats && i < m->seats->count)
+        player = m->seats->numbers[i];
+    if (player == RUNG_PLAYER_NONE && rung_names_find(m->s->players, e->player, &player) != RUNG_OK)
         player = RUNG_PLAYER_NONE;
+    if (player == RUNG_PLAYER_NONE && m->b->def->rating.known_players_only)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sides[%u].players[%u].player",
+                               "nothing is known of this player", e->side, e->index);
     if (player != RUNG_PLAYER_NONE &&
         rung_numbermap_get(&m->s->bans.map, player) != RUNG_NUMBER_NONE)
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "banned", "sides[%u].players[%u] is banned",
@@ -271,9 +296,7 @@ static rung_status keep_card(meeting *m, uint32_t i) {
     uint32_t at = rung_numbermap_get(&m->b->rated_of, player);
     if (at == RUNG_NUMBER_NONE)
         return rung__rated_add(m->s, m->b, player, &row->after);
-    count_fact(m->s, m->b, card_digest(m->b, player, &row->before), false);
-    m->b->rated[at].card = row->after;
-    count_fact(m->s, m->b, card_digest(m->b, player, &row->after), true);
+    rung__rated_set(m->s, m->b, at, &row->after);
     return RUNG_OK;
 }
 
@@ -300,7 +323,7 @@ static rung_status put_entry(meeting *m, uint32_t i, rung__reach *r) {
         return RUNG_ENOMEM;
     rung_ladder_change change;
     change.style = def->rank;
-    change.is_brief = false;
+    change.is_brief = m->s->on_change == NULL; /* ranks are of before and after the whole match */
     rung__descents none = {0};
     st = rung__ranking_put(m->s, m->b, r->window, player, existed ? r->old_key : NULL, r->key,
                            &none, &change);
@@ -319,6 +342,41 @@ static uint32_t rank_of(const meeting *m, uint32_t i) {
     return rank;
 }
 
+/* Remember the match, with its results. */
+static rung_status keep_match(meeting *m) {
+    const struct rung__match_room *room = m->room;
+    const rung_match *match = &room->match;
+    rung_status st = rung__kept_reserve(m->s, m->b, match->player_count);
+    if (st != RUNG_OK)
+        return st;
+    rung__kept_match head = {.seq = m->s->seq,
+                             .at_ms = m->at_ms,
+                             .ts_ms = m->s->time_ms,
+                             .players = (uint16_t)match->player_count,
+                             .sides = (uint16_t)match->side_count,
+                             .id_len = (uint8_t)m->e->id.len};
+    if (m->e->id.len)
+        memcpy(head.id, m->e->id.ptr, m->e->id.len);
+    for (uint32_t i = 0; i < match->player_count; i++) {
+        const rung_match_row *row = &room->rows[i];
+        m->room->kept[i] = (rung__result){.player = room->numbers[i],
+                                          .side = (uint16_t)row->side,
+                                          .was_new = row->before.rating.games == 0,
+                                          .place = row->place,
+                                          .rank = row->rank,
+                                          .expected = row->expected,
+                                          .weight = room->players[i].weight,
+                                          .played = room->players[i].played,
+                                          .rating_before = row->before.rating.rating,
+                                          .rating = row->after.rating.rating,
+                                          .deviation = row->after.rating.deviation,
+                                          .score_before = row->score_before,
+                                          .score = row->score};
+    }
+    rung__kept_append(m->s, m->b, &head, room->kept);
+    return RUNG_OK;
+}
+
 static rung_status commit(meeting *m) {
     uint32_t n = m->room->match.player_count;
     for (uint32_t i = 0; i < n; i++)
@@ -335,6 +393,8 @@ static rung_status commit(meeting *m) {
         row->player = rung_names_id(m->s->players, m->room->numbers[i]);
     }
     m->b->version = m->s->seq;
+    if (st >= 0)
+        st = keep_match(m);
     return st < 0 ? RUNG_ENOMEM : RUNG_OK;
 }
 
@@ -388,13 +448,14 @@ static rung_status remember(meeting *m, rung_outcome *out) {
     return RUNG_OK;
 }
 
-static rung_status apply(rung_state *s, const rung_match_event *e, rung_outcome *out,
-                         rung_err *err) {
+static rung_status apply(rung_state *s, const rung_match_event *e, const rung__seats *seats,
+                         rung_outcome *out, rung_err *err) {
     if (!s->match_room)
         s->match_room = rung_alloc_get(s->alloc, sizeof *s->match_room);
     if (!s->match_room)
         return RUNG_ENOMEM;
-    meeting m = {.s = s, .b = rung__board_find(s, e->board), .e = e, .room = s->match_room};
+    meeting m = {
+        .s = s, .b = rung__board_find(s, e->board), .e = e, .seats = seats, .room = s->match_room};
     if (!m.b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     m.b->submissions++;
@@ -423,11 +484,11 @@ static rung_status apply(rung_state *s, const rung_match_event *e, rung_outcome 
 }
 
 /* One effect per offset of a source, as of scores. */
-rung_status rung__apply_match(rung_state *s, const rung_match_event *e, rung_outcome *out,
-                              rung_err *err) {
+rung_status rung__apply_match(rung_state *s, const rung_match_event *e, const rung__seats *seats,
+                              rung_outcome *out, rung_err *err) {
     uint32_t number;
     if (!e->source.len)
-        return apply(s, e, out, err);
+        return apply(s, e, seats, out, err);
     if (rung__source_has(s, e->source, e->offset)) {
         out->duplicate = true;
         out->seq = s->seq;
@@ -438,7 +499,7 @@ rung_status rung__apply_match(rung_state *s, const rung_match_event *e, rung_out
         return RUNG_FAIL_FIELD(err, claimed, "source", "at most %d sources", RUNG__SOURCES_MAX);
     if (claimed < 0)
         return claimed;
-    rung_status st = apply(s, e, out, err);
+    rung_status st = apply(s, e, seats, out, err);
     if (st >= 0)
         rung__source_mark(s, number, e->offset);
     else if (claimed == RUNG_OK)

@@ -6,14 +6,21 @@
 #include "state/board.h"
 #include "state/ratings.h"
 
+struct rung__seats;
+/* `seats`: what is known of its players ahead of its turn; NULL: nothing. */
 RUNG_NODISCARD rung_status rung__apply_match(rung_state *s, const rung_match_event *e,
-                                             rung_outcome *out, rung_err *err);
+                                             const struct rung__seats *seats, rung_outcome *out,
+                                             rung_err *err);
 
 /* The player's card; NULL: no match yet. */
 const rung_rating_card *rung__rated_find(const rung__board *b, uint32_t player);
+/* Where the chain of the player's kept results begins (kept.h); the player has a card. */
+uint64_t *rung__rated_last(rung__board *b, uint32_t player);
 /* Add a card, with its digest, for a player who has none. */
 RUNG_NODISCARD rung_status rung__rated_add(rung_state *s, rung__board *b, uint32_t player,
                                            const rung_rating_card *card);
+/* Give the card at place `i` another value. */
+void rung__rated_set(rung_state *s, rung__board *b, uint32_t i, const rung_rating_card *card);
 /* Forget a player's rating. false: there was none. */
 bool rung__rated_remove(rung_state *s, rung__board *b, uint32_t player);
 void rung__match_room_free(rung_state *s);

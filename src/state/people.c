@@ -412,6 +412,12 @@ static rung_digest ban_digest(uint32_t player, const rung__ban *ban) {
     return d;
 }
 
+void rung__stashed_set_key(rung_state *s, uint32_t player, rung__stashed *e, const uint64_t *key) {
+    rung__digest_subtract(&s->digest, stashed_digest(player, e));
+    memcpy(e->key, key, sizeof e->key);
+    rung__digest_add(&s->digest, stashed_digest(player, e));
+}
+
 void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms) {
     ban->until_ms = until_ms;
     if (until_ms && until_ms < s->next_ban_end_ms)

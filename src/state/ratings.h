@@ -31,6 +31,43 @@ typedef struct rung_match_row {
 /* The players of the match that the last apply rated, in the match's order; 0 and NULL after any other event. */
 const rung_match_row *rung_state_match_rows(const rung_state *s, uint32_t *count_out);
 
+/* ---- matches that the board still knows: rating.results_kept of its definition ---- */
+
+typedef struct rung_match_info {
+    uint64_t seq;         /* of its event */
+    int64_t at_ms, ts_ms; /* when it was played; log time */
+    rung_slice id;        /* empty: none */
+    uint32_t player_count, side_count;
+    bool is_removed; /* it counts until the board is computed anew */
+} rung_match_info;
+
+/* What a match did to a player. */
+typedef struct rung_match_result {
+    rung_slice player; /* empty: removed from the board since, or erased */
+    uint32_t side;
+    int32_t place;
+    bool was_new;  /* it was the player's first match */
+    uint32_t rank; /* after it; 0: not ranked */
+    double expected, weight, played;
+    double rating_before, rating, deviation;
+    int64_t score_before, score;
+} rung_match_result;
+
+/* The newest match with that id, or with an empty id the one of that sequence. RUNG_NOT_FOUND: not known, or not any
+ * more. Searching an id takes time in proportion to the matches kept. */
+rung_status rung_state_match(const rung_state *s, rung_slice board, rung_slice id, uint64_t seq,
+                             rung_match_info *out);
+/* Its results, in the match's order. Returns how many, up to `room`. */
+uint32_t rung_state_match_results(const rung_state *s, rung_slice board, uint64_t seq,
+                                  uint32_t room, rung_match_result *out);
+/* The matches before a sequence (0: all), newest first. Returns how many, up to `room`. */
+uint32_t rung_state_matches(const rung_state *s, rung_slice board, uint64_t before_seq,
+                            uint32_t room, rung_match_info *out);
+/* The same of one player, with the player's results: the rating curve. */
+uint32_t rung_state_results_of(const rung_state *s, rung_slice board, rung_slice player,
+                               uint64_t before_seq, uint32_t room, rung_match_info *matches,
+                               rung_match_result *results);
+
 /* A player's card, by id, or by the number in a row. RUNG_NOT_FOUND: no such board, or no match yet. */
 rung_status rung_state_rating(const rung_state *s, rung_slice board, rung_slice player,
                               rung_rating_card *out);

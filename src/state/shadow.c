@@ -19,6 +19,7 @@
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/score.h"
+#include "state/season_reset.h"
 
 #include <string.h>
 
@@ -412,9 +413,12 @@ void rung_state_shadow_skip(rung_state *s, bool skip) {
 }
 
 void rung_state_shadow_pass(rung_state *s, int64_t ts_ms) {
+    int64_t before_ms = s->time_ms;
     s->seq++;
     if (ts_ms >= RUNG_TIME_MS_MIN && ts_ms < RUNG_TIME_MS_END && ts_ms > s->time_ms)
         s->time_ms = ts_ms;
+    if (s->time_ms >= s->next_reset_ms && s->time_ms > before_ms)
+        rung__season_reset_due(s, before_ms);
 }
 
 void rung_state_shadow_note(rung_state *s) {

@@ -8,6 +8,7 @@
  * events. */
 #include "state/state.h"
 #include "state/match.h"
+#include "state/match_ahead.h"
 
 #include "state/attribute.h"
 #include "state/ban.h"
@@ -19,6 +20,7 @@
 #include "state/lookahead.h"
 #include "state/people.h"
 #include "state/reviews.h"
+#include "state/season_reset.h"
 #include "state/shadow.h"
 
 #include <string.h>
@@ -95,7 +97,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->alloc = config->alloc;
     s->hash_key = config->hash_key;
     s->time_ms = INT64_MIN;
-    s->next_close_ms = INT64_MAX;
+    s->next_close_ms = s->next_reset_ms = INT64_MAX;
     s->reviews.next_ms = INT64_MAX;
     s->next_ban_end_ms = INT64_MAX;
     s->next_edition_ms = INT64_MAX;
@@ -232,6 +234,10 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
     s->seq++;
     s->cause = e->kind;
     s->match_rows = 0;
+    bool was_reset =
+        in_time && s->time_ms >= s->next_reset_ms && rung__season_reset_due(s, before_ms);
+    if (s->broken)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
     if (s->sessions.end_count)
         rung__sessions_purge(s);
@@ -243,16 +249,19 @@ static rung_status apply_one(rung_state *s, const rung_event *e, const rung__pre
         st = rung__apply_score(s, &e->score, prepared, answer, err);
         if (st == RUNG_ENOMEM) {
             s->seq--;
-            s->time_ms = before_ms;
+            if (!was_reset) /* that is done, and must not be done again */
+                s->time_ms = before_ms;
             return RUNG_FAIL(err, st, "out of memory");
         }
     } else {
         st = rung_event_check(e, err);
         if (st >= 0)
-            st = e->kind == RUNG_EVENT_MATCH ? rung__apply_match(s, &e->match, answer, err)
-                                             : dispatch(s, e, err);
+            st = e->kind == RUNG_EVENT_MATCH
+                     ? rung__apply_match(s, &e->match, rung__match_ahead_next(s, &e->match), answer,
+                                         err)
+                     : dispatch(s, e, err);
         s->broken = st == RUNG_ENOMEM;
-        if (e->kind == RUNG_EVENT_TICK && (purged || taken == RUNG_OK))
+        if (e->kind == RUNG_EVENT_TICK && (purged || was_reset || taken == RUNG_OK))
             st = st == RUNG_UNCHANGED ? RUNG_OK : st;
     }
     s->refused += st < 0;
@@ -301,18 +310,32 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
     }
 }
 
+void rung_state_foresee(rung_state *s, uint32_t n, const rung_event *const *events) {
+    rung__match_ahead_begin(s, n, events);
+}
+
+/* How many events from `done` on are of this kind. */
+static uint32_t run_of(rung_event_kind kind, uint32_t n, const rung_event *const *events) {
+    uint32_t count = 0;
+    while (count < n && events[count]->kind == kind)
+        count++;
+    return count;
+}
+
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
                                 rung_status *statuses, rung_outcome *outcomes, rung_err *errs) {
     uint32_t done = 0;
     while (done < n) {
-        uint32_t stop = done, start = done;
-        while (stop < n && events[stop]->kind == RUNG_EVENT_SCORE)
-            stop++;
+        uint32_t start = done;
+        uint32_t stop = start + run_of(RUNG_EVENT_SCORE, n - start, events + start);
         bool is_run = stop > start;
-        if (is_run)
+        if (is_run) {
             rung__lookahead_begin(s, stop - start, score_of, events + start);
-        else
-            stop = start + 1;
+        } else {
+            uint32_t matches = run_of(RUNG_EVENT_MATCH, n - start, events + start);
+            stop = start + (matches ? matches : 1);
+            rung__match_ahead_begin(s, matches, events + start);
+        }
         for (; done < stop; done++) {
             statuses[done] =
                 apply_one(s, events[done], is_run ? rung__lookahead_next(s) : NULL,
@@ -320,6 +343,7 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
             if (statuses[done] == RUNG_ENOMEM)
                 break;
         }
+        rung__match_ahead_end(s);
         if (is_run && outcomes)
             name_next(s, done - start, outcomes + start);
         if (done < stop)
@@ -356,6 +380,8 @@ int64_t rung_state_next_close(const rung_state *s) {
         expiry_ms = s->reviews.next_ms;
     if (s->next_edition_ms < expiry_ms)
         expiry_ms = s->next_edition_ms;
+    if (s->next_reset_ms < expiry_ms)
+        expiry_ms = s->next_reset_ms;
     return expiry_ms < s->next_close_ms ? expiry_ms : s->next_close_ms;
 }
 

@@ -141,9 +141,9 @@ void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t no
 /* Apply one event. RUNG_OK; RUNG_UNCHANGED: valid, but nothing changed; RUNG_DUPLICATE: `out` holds the first result;
  * RUNG_TENTATIVE: a submission waits for a review.
  * A negative status is a refusal: only the event and refusal counts and the log time changed, and `err` (may be NULL)
- * says why. RUNG_ENOMEM on a score: nothing changed, except that expired keys are gone; retry it. RUNG_ENOMEM on any
- * other event: the state is incomplete and returns RUNG_ENOMEM from then on; rebuild it from the log. `out` may be
- * NULL. */
+ * says why. RUNG_ENOMEM on a score: nothing changed, except that expired keys are gone and seasons have begun; retry
+ * it. RUNG_ENOMEM on any other event: the state is incomplete and returns RUNG_ENOMEM from then on; rebuild it from
+ * the log. `out` may be NULL. */
 RUNG_NODISCARD rung_status rung_state_apply(rung_state *s, const rung_event *event,
                                             rung_outcome *out, rung_err *err);
 
@@ -152,6 +152,10 @@ RUNG_NODISCARD rung_status rung_state_apply(rung_state *s, const rung_event *eve
  * that player or board is removed, which a later event of the same batch may do. */
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
                                 rung_status *statuses, rung_outcome *outcomes, rung_err *errs);
+
+/* The next events to be applied, all of them matches, whatever happens in between: rung_state_apply() is faster then.
+ * Borrowed until they are applied or another function changes the state. Only speed depends on it. */
+void rung_state_foresee(rung_state *s, uint32_t n, const rung_event *const *events);
 
 /* The next record of the log is not an event: count it, and change nothing else. */
 void rung_state_pass(rung_state *s);
@@ -186,7 +190,8 @@ uint64_t rung_state_seq(const rung_state *s);   /* events applied, and records p
 int64_t rung_state_time(const rung_state *s);   /* log time; INT64_MIN before the first event */
 uint32_t rung_state_rules(const rung_state *s); /* the current level of rules */
 bool rung_state_has_keys(const rung_state *s);  /* the value of the last RUNG_EVENT_ACCESS_SET */
-/* The earliest time at which a tick would close a window, expire a key or end a review; INT64_MAX: none. */
+/* The earliest time at which a tick would close a window, expire a key, end a review or reset ratings for a season;
+ * INT64_MAX: none. */
 int64_t rung_state_next_close(const rung_state *s);
 
 typedef struct rung_digest {

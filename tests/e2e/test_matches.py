@@ -5,6 +5,7 @@
 import json
 import os
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -14,6 +15,10 @@ from server import ServerTest, until  # noqa: E402
 
 def duel(winner, loser, **more):
     return {"sides": [{"place": 1, "players": [winner]}, {"place": 2, "players": [loser]}], **more}
+
+
+def stamp(t):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
 
 
 class Matches(ServerTest):
@@ -141,6 +146,111 @@ class Matches(ServerTest):
         self.check(server.get("/v1/boards/chess/opponents/ada?n=101"), 400)
         server.put("/v1/boards/empty", {"update": "glicko2"})
         self.assertEqual(self.check(server.get("/v1/boards/empty/opponents/ada"), 200).json["opponents"], [])
+
+    def test_matches_are_read_again(self):
+        server = self.serve()
+        server.put("/v1/boards/chess", {"update": "glicko2", "score": {"type": "decimal", "decimals": 2}})
+        for i in range(30):
+            self.check(server.post("/v1/boards/chess/matches", duel("ada", f"p{i % 4}", id=f"m{i}", at=f"2026-11-01T00:00:{i:02}Z")), 200)
+        last = self.check(server.post("/v1/boards/chess/matches", {"sides": [{"place": 2, "players": ["ada"]}, {"place": 2, "players": [{"player": "eve", "weight": 0.5}]}, {"place": 1, "players": ["bob"]}]}), 200).json
+
+        def check_all():
+            page = self.check(server.get("/v1/boards/chess/matches?limit=3"), 200).json
+            self.assertEqual([m["match"] for m in page["matches"]], [f"@{last['seq']}", "m29", "m28"])
+            rest = self.check(server.get(f"/v1/boards/chess/matches?limit=1000&before={page['next']}"), 200).json
+            self.assertEqual(([m["match"] for m in rest["matches"]], rest["next"]), ([f"m{i}" for i in range(27, -1, -1)], None))
+            one = self.check(server.get(f"/v1/boards/chess/matches/@{last['seq']}"), 200).json
+            self.assertEqual([(p["player"], p["outcome"], p["place"], p.get("weight")) for p in one["players"]], [("ada", "loss", 2, None), ("eve", "loss", 2, 0.5), ("bob", "win", 1, None)])
+            self.assertEqual([(p["score"], p["rank"], p["expected"]) for p in one["players"]], [(p["score"], p["rank"], p["expected"]) for p in last["players"]])
+            self.assertEqual([p["deviation"] for p in one["players"]], [p["after"]["deviation"] for p in last["players"]])
+            self.assertIsNone(one["players"][1]["score_before"])
+            m7 = self.check(server.get("/v1/boards/chess/matches/m7"), 200).json
+            self.assertEqual((m7["id"], m7["played_at"], m7["players"][1]["player"]), ("m7", "2026-11-01T00:00:07.000Z", "p3"))
+            curve = self.check(server.get("/v1/boards/chess/players/ada/matches"), 200).json
+            self.assertEqual(len(curve["results"]), 31)
+            for newer, older in zip(curve["results"], curve["results"][1:]):
+                self.assertEqual(newer["rating_before"], older["rating"])
+            self.assertEqual([o["player"] for o in curve["results"][0]["others"]], ["eve", "bob"])
+            mine = self.check(server.get("/v1/boards/chess/players/p1/matches?limit=2"), 200).json
+            self.assertEqual([r["match"] for r in mine["results"]], ["m29", "m25"])
+            more = server.get(f"/v1/boards/chess/players/p1/matches?limit=100&before={mine['next']}").json
+            self.assertEqual(([r["match"] for r in more["results"]], more["next"]), ([f"m{i}" for i in (21, 17, 13, 9, 5, 1)], None))
+
+        check_all()
+        until(lambda: server.post("/v1/snapshot").status == 202, "a snapshot")
+        server.kill()
+        server.start()
+        check_all()
+        self.assertEqual(self.check(server.get("/v1/boards/chess/matches/m99"), 404).json["code"], "match_not_found")
+        self.check(server.get("/v1/boards/chess/matches/@0"), 404)
+        self.check(server.get("/v1/boards/none/matches"), 404)
+        server.put("/v1/boards/race", {})
+        self.check(server.get("/v1/boards/race/matches"), 422)
+        self.assertEqual(server.get("/v1/boards/chess/players/nobody/matches").json["results"], [])
+        self.check(server.delete("/v1/players/p3"), 200)
+        self.assertIsNone(server.get("/v1/boards/chess/matches/m7").json["players"][1]["player"])
+        self.check(server.put("/v1/boards/chess", {"update": "glicko2", "score": {"type": "decimal", "decimals": 2}, "rating": {"results_kept": 5}}), 200)
+        self.assertEqual([m["match"] for m in server.get("/v1/boards/chess/matches").json["matches"]], [f"@{last['seq']}", "m29"])
+
+    def test_what_is_wrong_is_named_and_changes_nothing(self):
+        server = self.serve()
+        server.put("/v1/boards/chess", {"update": "elo", "rating": {"known_players_only": True}})
+        for player in ("ada", "bob"):
+            server.put(f"/v1/players/{player}", {"name": player})
+        sides = duel("ada", "bob")["sides"]
+        bad = (({"sides": sides[:1]}, "sides"),
+               ({"sides": []}, "sides"),
+               (duel("ada", "ada"), "sides[1].players[0].player"),
+               ({"sides": [sides[0], {"players": ["bob"]}]}, "sides[1]"),
+               ({"sides": [sides[0], {"place": 1, "score": 2, "players": ["bob"]}]}, "sides[1]"),
+               ({"sides": [sides[0], {"score": 2, "players": ["bob"]}]}, "sides[1]"),
+               ({"sides": [sides[0], {"place": 2, "players": []}]}, "sides[1].players"),
+               ({"sides": [{"score": 1, "players": ["ada"]}, {"score": 1e999, "players": ["bob"]}]}, "sides[1]"),
+               ({"sides": [sides[0], {"place": 2, "players": [{"player": "bob", "weight": 0}]}]}, "sides[1].players[0].weight"),
+               ({"sides": [sides[0], {"place": 2, "players": [{"player": "bob", "played": 2}]}]}, "sides[1].players[0].played"),
+               (duel("ada", "stranger"), "sides[1].players[0].player"),
+               ({"sides": [{"place": i, "players": [f"p{i}"]} for i in range(257)]}, "sides"))
+        for body, field in bad:
+            text = json.dumps(body).replace("Infinity", "1e999").encode()
+            answer = self.check(server.post("/v1/boards/chess/matches", text), 422).json
+            self.assertEqual(answer["field"], field, answer)
+        nan = json.dumps(duel("ada", "bob")).replace('"place": 2', '"score": NaN').encode()
+        self.check(server.post("/v1/boards/chess/matches", nan), 400)
+        self.assertEqual(server.get("/v1/boards/chess/top").json["total"], 0)
+        self.assertEqual(server.get("/v1/boards/chess/matches").json["matches"], [])
+        self.check(server.post("/v1/boards/chess/matches", duel("ada", "bob")), 200)
+
+    def test_a_season_begins(self):
+        server = self.serve()
+        board = {"update": "glicko2", "score": {"type": "decimal", "decimals": 3}, "rating": {"season_keep": 0.5, "season_deviation": 100},
+                 "windows": ["all", {"name": "one", "starts": "2026-01-01T00:00:00Z", "ends": "2199-01-01T00:00:00Z"}]}
+        made = self.check(server.put("/v1/boards/chess", board), 201).json
+        self.assertEqual((made["rating"]["season_keep"], made["rating"]["season_deviation"]), (0.5, 100))
+        for _ in range(20):
+            server.post("/v1/boards/chess/matches", duel("ada", "bob"))
+        old = {e["player"]: e["rating"] for e in server.get("/v1/boards/chess/top?window=one").json["entries"]}
+        while True:  # until the board knew of the season before it began
+            two = f"two{len(board['windows'])}"
+            soon = int(time.time()) + 3
+            board["windows"].append({"name": two, "starts": stamp(soon), "ends": "2199-01-01T00:00:00Z"})
+            self.check(server.put("/v1/boards/chess", board), 200)
+            if time.time() < soon - 1:
+                break
+        until(lambda: server.get("/v1/boards/chess/top").json["entries"][0]["rating"]["rating"] != old["ada"]["rating"], "the season begins")
+        new = {e["player"]: e for e in server.get("/v1/boards/chess/top").json["entries"]}
+        for player in old:
+            rating = new[player]["rating"]
+            deviation = min(350, (old[player]["deviation"] ** 2 + 100 ** 2) ** 0.5)
+            self.assertAlmostEqual(rating["rating"], 1500 + (old[player]["rating"] - 1500) / 2)
+            self.assertAlmostEqual(rating["deviation"], deviation)
+            self.assertAlmostEqual(new[player]["score"], rating["rating"] - 2 * deviation, delta=0.001)
+            self.assertEqual(rating["games"], 20)
+        self.assertEqual(server.get("/v1/boards/chess/top?window=" + two).json["total"], 0)
+        digest = server.get("/v1/digest").json["digest"]
+        server.kill()
+        server.start()
+        self.assertEqual(server.get("/v1/digest").json["digest"], digest)
+        self.assertEqual({e["player"]: e for e in server.get("/v1/boards/chess/top").json["entries"]}, new)
 
     def test_players_are_hidden_until_they_played_enough(self):
         server = self.serve()

@@ -122,6 +122,10 @@ class Openapi(ServerTest):
                 self.check_answer(operation, self.check(self.server.post(f"/v1/boards/rated/{path}", [body, {"sides": []}]), 200))
                 opponents = next(o for _, _, o in operations if o["operationId"] == "getOpponents")
                 self.check_answer(opponents, self.check(self.server.get("/v1/boards/rated/opponents/ada"), 200))
+                for read, where in (("listMatches", "matches?limit=1"), ("getMatch", f"matches/@{answer.json['seq']}"), ("getResults", "players/ada/matches")):
+                    played = self.check(self.server.get("/v1/boards/rated/" + where), 200)
+                    self.check_answer(next(o for _, _, o in operations if o["operationId"] == read), played)
+                    counts[read, 2] = 1
                 lines = (json.dumps(body) + "\n") * 2
                 self.check_answer(operation, self.check(self.server.post(f"/v1/boards/rated/{path}", lines.encode(), headers={"Content-Type": "application/x-ndjson"}), 200))
         names = {o["operationId"] for _, _, o in operations}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rating boards in the state against a brute-force model: an array of ratings, changed by rung_rating_rate() and
- * sorted anew for every question. Random matches, removals, bans, erasures, redefinitions; now and then the state is
- * saved and loaded. */
+ * sorted anew for every question, and a list of all matches. Random matches, removals, bans, erasures, redefinitions,
+ * seasons that begin; now and then the state is saved and loaded. */
 #include "rating/rating.h"
 #include "state/image/save.h"
 #include "state/ratings.h"
@@ -10,11 +10,13 @@
 #include "support/rng.h"
 #include "support/state_bytes.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAYERS = 24, NOON = 1763208000 };
+enum { PLAYERS = 24, NOON = 1763208000, SEASONS = 40, MATCHES = 100000 };
+#define SEASON_MS (INT64_C(40) * 86400000)
 
 typedef struct model_player {
     bool is_rated, is_ranked, is_banned;
@@ -29,14 +31,65 @@ static model_player players[PLAYERS];
 static char names[PLAYERS][16];
 static int64_t now_ms;
 
+/* A match as the board should remember it. */
+typedef struct model_match {
+    uint64_t seq;
+    uint32_t count;
+    int who[12]; /* -1: removed since, or erased */
+    double rating[12], before[12];
+} model_match;
+static model_match *matches;
+static uint32_t match_count, kept_from; /* those before it have left */
+
+static int64_t season_start(int i) {
+    return INT64_C(1000) * NOON + i * SEASON_MS;
+}
+
+/* Log time moves to now_ms: the seasons that begin meanwhile change everybody. */
+static void begin_seasons(int64_t before_ms) {
+    rung_rating new = rung_rating_initial(&params);
+    for (int i = 0; i < SEASONS; i++)
+        for (int k = 0; k < PLAYERS; k++) {
+            rung_rating *r = &players[k].card.rating;
+            if (season_start(i) <= before_ms || season_start(i) > now_ms || !players[k].is_rated ||
+                !rung_rating_has_reset(&params))
+                continue;
+            double grown = sqrt(r->deviation * r->deviation +
+                                params.season_deviation * params.season_deviation);
+            r->rating = new.rating + (r->rating - new.rating) * params.season_keep;
+            if (params.system != RUNG_RATING_ELO)
+                r->deviation = fmin(grown, fmax(r->deviation, new.deviation));
+            players[k].score = rung_rating_displayed(&params, r, 2);
+        }
+}
+
+static void forget(int player) {
+    for (uint32_t i = 0; i < match_count; i++)
+        for (uint32_t k = 0; k < matches[i].count; k++)
+            if (matches[i].who[k] == player)
+                matches[i].who[k] = -1;
+}
+
 static rung_slice name_of(uint32_t i) {
     return rung_slice_str(names[i]);
 }
 
 static rung_status apply(rung_event *e, rung_err *err) {
+    int64_t before_ms = now_ms;
     e->ts_ms = now_ms += (int64_t)rung_rng_below(&rng, 90000000);
+    begin_seasons(before_ms);
     return rung_state_apply(state, e, NULL, err);
 }
+
+/* Which of the matches the board remembers. */
+static void keep_matches(void) {
+    uint32_t first = match_count, results = 0;
+    while (first && results + matches[first - 1].count <= params.results_kept)
+        results += matches[--first].count;
+    kept_from = first > kept_from ? first : kept_from;
+}
+
+static char season_names[SEASONS][8];
 
 static void define(void) {
     static rung_event e;
@@ -47,7 +100,13 @@ static void define(void) {
     e.defined.def.key.columns[0] = (rung_column){RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 2};
     e.defined.def.rating = params;
     e.defined.def.windows = RUNG_WINDOWS_ALL | RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    for (int i = 0; i < SEASONS; i++)
+        e.defined.def.seasons[i] = (rung_season){.name = rung_slice_str(season_names[i]),
+                                                 .starts_ms = season_start(i),
+                                                 .ends_ms = season_start(i) + SEASON_MS};
+    e.defined.def.season_count = SEASONS;
     CHECK(apply(&e, NULL) >= 0);
+    keep_matches();
 }
 
 /* A random match, or one that must be refused: a banned player. */
@@ -72,8 +131,8 @@ static void play(void) {
             CHECK(rung_match_put(&w, &e));
             const model_player *p = &players[who[n]];
             has_banned |= p->is_banned;
-            in[n] = (rung_match_player){p->is_rated ? p->card.rating : rung_rating_initial(&params),
-                                        1, e.played};
+            in[n] = /* once more below: a season may begin before the match */ (rung_match_player){
+                p->is_rated ? p->card.rating : rung_rating_initial(&params), 1, e.played};
         }
     }
     rung_event e = {.kind = RUNG_EVENT_MATCH, .match = {.board = RUNG_SLICE("chess")}};
@@ -87,15 +146,25 @@ static void play(void) {
         return;
     }
     CHECK_STATUS(st, RUNG_OK);
+    for (uint32_t i = 0; i < n; i++)
+        if (players[who[i]].is_rated)
+            in[i].rating = players[who[i]].card.rating;
     rung_match m = {in, n, sides, side_count, now_ms};
+    model_match *kept = &matches[match_count++];
+    CHECK(match_count <= MATCHES);
+    *kept = (model_match){.seq = rung_state_seq(state), .count = n};
     rung_rating after[PLAYERS];
     rung_rating_scratch scratch;
     CHECK_OK(rung_rating_rate(&params, &m, &scratch, after, NULL));
+    keep_matches();
     uint32_t row_count;
     const rung_match_row *rows = rung_state_match_rows(state, &row_count);
     CHECK_EQ_U64(row_count, n);
     for (uint32_t i = 0; i < n; i++) {
         model_player *p = &players[who[i]];
+        kept->who[i] = (int)who[i];
+        kept->before[i] = in[i].rating.rating;
+        kept->rating[i] = after[i].rating;
         int32_t place = 0;
         uint32_t better = 0, equal = 0;
         for (uint32_t k = 0; k < side_count; k++)
@@ -157,6 +226,41 @@ static void check_ranking(void) {
     CHECK_EQ_U64(count, ranked);
 }
 
+
+static void check_matches(void) {
+    static rung_match_info infos[400];
+    static rung_match_result own[400];
+    rung_match_result results[12];
+    uint32_t first = kept_from, count;
+    count = rung_state_matches(state, RUNG_SLICE("chess"), 0, 400, infos);
+    CHECK_EQ_U64(count, match_count - first);
+    for (uint32_t i = 0; i < count; i++) {
+        const model_match *m = &matches[match_count - 1 - i];
+        CHECK_EQ_U64(infos[i].seq, m->seq);
+        CHECK_EQ_U64(infos[i].player_count, m->count);
+        CHECK_EQ_U64(rung_state_match_results(state, RUNG_SLICE("chess"), m->seq, 12, results),
+                     m->count);
+        for (uint32_t k = 0; k < m->count; k++) {
+            rung_slice name = m->who[k] < 0 ? (rung_slice){NULL, 0} : name_of((uint32_t)m->who[k]);
+            CHECK(rung_slice_eq(results[k].player, name));
+            CHECK_EQ_F64(results[k].rating, m->rating[k]);
+            CHECK_EQ_F64(results[k].rating_before, m->before[k]);
+        }
+    }
+    for (uint32_t p = 0; p < PLAYERS; p++) {
+        uint32_t at = 0;
+        count = rung_state_results_of(state, RUNG_SLICE("chess"), name_of(p), 0, 400, infos, own);
+        for (uint32_t i = match_count; i-- > first;)
+            for (uint32_t k = 0; k < matches[i].count; k++)
+                if (matches[i].who[k] == (int)p) {
+                    CHECK(at < count);
+                    CHECK_EQ_U64(infos[at].seq, matches[i].seq);
+                    CHECK_EQ_F64(own[at++].rating, matches[i].rating[k]);
+                }
+        CHECK_EQ_U64(at, count);
+    }
+}
+
 static void moderate(void) {
     uint32_t i = (uint32_t)rung_rng_below(&rng, PLAYERS);
     model_player *p = &players[i];
@@ -167,6 +271,7 @@ static void moderate(void) {
                          .removed = {RUNG_SLICE("chess"), name_of(i)}};
         CHECK(apply(&e, NULL) >= 0);
         p->is_rated = p->is_ranked = false;
+        forget((int)i);
         break;
     case 1:
         e = (rung_event){.kind = RUNG_EVENT_BANNED, .ban = {.player = name_of(i)}};
@@ -180,8 +285,10 @@ static void moderate(void) {
         break;
     default:
         e = (rung_event){.kind = RUNG_EVENT_PLAYER_ERASED, .erased = {name_of(i)}};
-        if (apply(&e, NULL) >= 0)
+        if (apply(&e, NULL) >= 0) {
             *p = (model_player){0};
+            forget((int)i);
+        }
         break;
     }
 }
@@ -199,9 +306,16 @@ static void save_and_load(void) {
 
 static void run(rung_rating_system system, uint32_t min_games) {
     memset(players, 0, sizeof players);
+    matches = calloc(MATCHES, sizeof *matches);
+    match_count = kept_from = 0;
     now_ms = INT64_C(1000) * NOON;
     rung_rating_params_init(&params, system);
     params.min_games = min_games;
+    params.season_keep = system == RUNG_RATING_OPENSKILL ? 1 : 0.5;
+    params.season_deviation = system == RUNG_RATING_ELO ? 0 : params.deviation / 4;
+    params.results_kept = 300;
+    for (int i = 0; i < SEASONS; i++)
+        snprintf(season_names[i], sizeof season_names[i], "s%d", i);
     CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(), .rules_level = 1},
                                &state));
     for (uint32_t i = 0; i < PLAYERS; i++)
@@ -214,10 +328,12 @@ static void run(rung_rating_system system, uint32_t min_games) {
             play();
         if (step % 50 == 0 && system == RUNG_RATING_ELO) {
             params.elo.k = 10 + (double)rung_rng_below(&rng, 30);
+            params.results_kept = 12 + (uint32_t)rung_rng_below(&rng, 500);
             define();
         }
         if (step % 25 == 0) {
             check_ranking();
+            check_matches();
             CHECK_SOUND(rung_state_check(state));
         }
         if (step % 300 == 0) {
@@ -226,8 +342,10 @@ static void run(rung_rating_system system, uint32_t min_games) {
             CHECK_EQ_U64(rung_state_digest(state).a, before.a);
             CHECK_SOUND(rung_state_check(state));
             check_ranking();
+            check_matches();
         }
     }
+    free(matches);
     rung_state_destroy(state);
 }
 

@@ -5,6 +5,7 @@
 #include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
+#include "model/text.h"
 #include "service/matches.h"
 
 #include <string.h>
@@ -92,4 +93,182 @@ void rung_api_predict(rung_call *c) {
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung_hub_state(api->service.hub)));
     rung__call_answer(c, 200);
+}
+
+/* ---- matches that were played ---- */
+
+enum { PLAYERS_SHOWN = 16, OTHERS_SHOWN = 8 };
+
+static void write_match_name(rung_json_writer *w, const rung_match_info *m) {
+    char name[1 + 20] = "@";
+    size_t len = 1 + rung_digits_format(m->seq, name + 1);
+    RUNG_JSON_MEMBER(w, "match", string, m->id.len ? m->id : rung_slice_of(name, len));
+    if (m->id.len)
+        RUNG_JSON_MEMBER(w, "id", string, m->id);
+}
+
+static void write_match_head(rung_json_writer *w, const rung_match_info *m) {
+    write_match_name(w, m);
+    RUNG_JSON_MEMBER(w, "played_at", time, m->at_ms);
+    RUNG_JSON_MEMBER(w, "received_at", time, m->ts_ms);
+    RUNG_JSON_MEMBER(w, "removed", bool, m->is_removed);
+    RUNG_JSON_MEMBER(w, "sides", uint, m->side_count);
+    RUNG_JSON_MEMBER(w, "player_count", uint, m->player_count);
+    RUNG_JSON_MEMBER(w, "match_seq", uint, m->seq);
+}
+
+/* The members about one player; `all` are the results of the match. */
+static void write_result(rung_json_writer *w, const rung_board_def *def, const rung_match_result *r,
+                         const rung_match_result *all, uint32_t count) {
+    const rung_column *column = &def->key.columns[0];
+    RUNG_JSON_MEMBER(w, "side", uint, r->side);
+    RUNG_JSON_MEMBER(w, "place", int, r->place);
+    RUNG_JSON_MEMBER(w, "outcome", word,
+                     rung_match_outcome_words[rung_match_outcome_of(all, count, r->place)]);
+    RUNG_JSON_MEMBER(w, "expected", real, r->expected);
+    RUNG_JSON_KEY(w, "score_before");
+    if (r->was_new)
+        rung_json_write_null(w);
+    else
+        rung_score_json_write(w, column, (rung_value){.i = r->score_before});
+    RUNG_JSON_KEY(w, "score");
+    rung_score_json_write(w, column, (rung_value){.i = r->score});
+    RUNG_JSON_MEMBER(w, "rating_before", real, r->rating_before);
+    RUNG_JSON_MEMBER(w, "rating", real, r->rating);
+    if (def->update != RUNG_UPDATE_ELO)
+        RUNG_JSON_MEMBER(w, "deviation", real, r->deviation);
+    RUNG_JSON_MEMBER(w, "rank", uint_or_null, r->rank);
+    if (r->weight != 1)
+        RUNG_JSON_MEMBER(w, "weight", real, r->weight);
+    if (r->played != 1)
+        RUNG_JSON_MEMBER(w, "played", real, r->played);
+}
+
+static void write_players(rung_json_writer *w, const rung_board_def *def,
+                          const rung_match_result *all, uint32_t count, uint32_t shown) {
+    RUNG_JSON_OPEN(w, "players", array);
+    for (uint32_t i = 0; i < count && i < shown; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "player", string_or_null, all[i].player);
+        write_result(w, def, &all[i], all, count);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+/* The definition of a rating board; NULL: the call is ended. */
+static const rung_board_def *rating_board(rung_call *c) {
+    rung_err err = {0};
+    const rung_board_def *def = rung__call_board(c);
+    rung_status st = def ? rung_match_check_board(&c->api->service, c->board, &err) : RUNG_OK;
+    if (st < 0)
+        rung__call_fail(c, st, &err);
+    return st < 0 ? NULL : def;
+}
+
+static uint64_t before_of(const rung_call *c) {
+    const rung_arg *before = rung__call_arg(c, "before");
+    return before->given ? (uint64_t)before->number : 0;
+}
+
+/* Asks for one match more than the page has: is there a next one? */
+static void end_page(rung_call *c, const rung_match_info *last, bool has_more) {
+    rung_json_writer *w = &c->api->out;
+    RUNG_JSON_KEY(w, "next");
+    if (has_more)
+        rung_json_write_uint(w, last->seq);
+    else
+        rung_json_write_null(w);
+    rung__call_answer_seq(c, 200, rung_state_seq(rung__api_state(c->api)));
+}
+
+void rung_api_match(rung_call *c) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_match_info m;
+    rung_match_result all[RUNG_MATCH_PLAYERS_MAX];
+    rung_err err = {0};
+    const rung_board_def *def = rating_board(c);
+    if (!def)
+        return;
+    rung_status st =
+        rung_match_find(&c->api->service, c->board, rung__call_text(c, "match"), &m, &err);
+    if (st < 0) {
+        rung__call_fail(c, st, &err);
+        return;
+    }
+    uint32_t count = rung_state_match_results(s, c->board, m.seq, RUNG_MATCH_PLAYERS_MAX, all);
+    rung_json_writer *w = rung__call_begin(c);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    write_match_head(w, &m);
+    write_players(w, def, all, count, count);
+    rung__call_answer_seq(c, 200, rung_state_seq(s));
+}
+
+void rung_api_matches(rung_call *c) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_match_result all[RUNG_MATCH_PLAYERS_MAX];
+    uint32_t limit = rung__call_count(c, "limit");
+    const rung_board_def *def = rating_board(c);
+    rung_match_info *found = def ? rung__call_alloc(c, (limit + 1) * sizeof *found) : NULL;
+    if (!found)
+        return;
+    uint32_t count = rung_state_matches(s, c->board, before_of(c), limit + 1, found);
+    rung_json_writer *w = rung__call_begin(c);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    RUNG_JSON_OPEN(w, "matches", array);
+    for (uint32_t i = 0; i < count && i < limit; i++) {
+        uint32_t n =
+            rung_state_match_results(s, c->board, found[i].seq, RUNG_MATCH_PLAYERS_MAX, all);
+        rung_json_open_object(w);
+        write_match_head(w, &found[i]);
+        write_players(w, def, all, n, PLAYERS_SHOWN);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+    end_page(c, &found[limit - 1], count > limit);
+}
+
+static void write_others(rung_json_writer *w, rung_slice player, const rung_match_result *all,
+                         uint32_t count) {
+    RUNG_JSON_OPEN(w, "others", array);
+    for (uint32_t i = 0, shown = 0; i < count && shown < OTHERS_SHOWN; i++) {
+        if (rung_slice_eq(all[i].player, player))
+            continue;
+        shown++;
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "player", string_or_null, all[i].player);
+        RUNG_JSON_MEMBER(w, "side", uint, all[i].side);
+        RUNG_JSON_MEMBER(w, "place", int, all[i].place);
+        RUNG_JSON_MEMBER(w, "rating_before", real, all[i].rating_before);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+void rung_api_results(rung_call *c) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_match_result all[RUNG_MATCH_PLAYERS_MAX];
+    uint32_t limit = rung__call_count(c, "limit");
+    const rung_board_def *def = rating_board(c);
+    rung_match_info *found = def ? rung__call_alloc(c, (limit + 1) * sizeof *found) : NULL;
+    rung_match_result *own = found ? rung__call_alloc(c, (limit + 1) * sizeof *own) : NULL;
+    if (!own)
+        return;
+    uint32_t count =
+        rung_state_results_of(s, c->board, c->player, before_of(c), limit + 1, found, own);
+    rung_json_writer *w = rung__call_begin(c);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_OPEN(w, "results", array);
+    for (uint32_t i = 0; i < count && i < limit; i++) {
+        uint32_t n =
+            rung_state_match_results(s, c->board, found[i].seq, RUNG_MATCH_PLAYERS_MAX, all);
+        rung_json_open_object(w);
+        write_match_head(w, &found[i]);
+        write_result(w, def, &own[i], all, n);
+        write_others(w, c->player, all, n);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+    end_page(c, &found[limit - 1], count > limit);
 }

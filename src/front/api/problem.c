@@ -24,6 +24,8 @@ const rung_problem_row rung_problem_rows[] = {
     {404, "board_not_found", 0, RUNG_EABSENT, R(NONE), "board", "no such board"},
     {404, "player_not_found", 0, RUNG_EABSENT, R(NONE), "player",
      "no such player, or not in this ranking"},
+    {404, "match_not_found", 0, RUNG_EABSENT, R(NONE), "match",
+     "the board knows no such match, or not any more"},
     {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "window", "no such window"},
     {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "window_id", NULL},
     {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "on", NULL},

@@ -39,7 +39,9 @@ static const char *const SPREADS[] = {"width", "count", NULL};
 #define BOARD  IN_PATH("board", "The board's id.")
 #define PLAYER IN_PATH("player", "The player's id; `me` with a player's token.")
 #define FRIEND IN_PATH("friend", "Another player's id.")
-#define TEAM   IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.")
+#define MATCH                                                                                      \
+    IN_PATH("match", "The id that was sent with the match, or `@` and its `seq`: `@4711`.")
+#define TEAM IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.")
 
 #define REASON PARAM("reason", TEXT, 1, RUNG_REASON_MAX, "Why, for the audit trail.")
 
@@ -212,6 +214,28 @@ const rung_route rung_routes[] = {
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
      ANSWER(rung_match_answer_schema, "What it did to every player."),
      .handle = rung_api_submit_match},
+    {ROUTE(GET, "/v1/boards/{board}/matches", "listMatches", "Matches", READ,
+           "The last matches of a board"),
+     .doc = "Newest first, with the first 16 players of each. The board keeps as many as "
+            "`rating.results_kept` of its definition says. Follow `next` until it is null.",
+     PARAMS(BOARD, NUMBER("limit", 1, 1000, 10, "How many matches."),
+            PARAM("before", COUNT, 1, INT64_MAX, "`next` of the previous page."), MIN_SEQ),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_match_list_schema, "A page."),
+     .handle = rung_api_matches},
+    {ROUTE(GET, "/v1/boards/{board}/matches/{match}", "getMatch", "Matches", READ, "Read a match"),
+     .doc = "With what it did to every player. 404 `match_not_found` when the board has none of "
+            "that name, or none any more.",
+     PARAMS(BOARD, MATCH, MIN_SEQ), .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE,
+     ANSWER(rung_match_answer_read_schema, "The match."), .handle = rung_api_match},
+    {ROUTE(GET, "/v1/boards/{board}/players/{player}/matches", "getResults", "Matches", READ,
+           "A player's matches: the rating curve"),
+     .doc = "Newest first, each with the player's rating, deviation and displayed rating before "
+            "and after it, and the first 8 of the other players. Only matches that the board still "
+            "knows. Follow `next` until it is null.",
+     PARAMS(BOARD, PLAYER, NUMBER("limit", 1, 1000, 100, "How many matches."),
+            PARAM("before", COUNT, 1, INT64_MAX, "`next` of the previous page."), MIN_SEQ),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_results_schema, "A page."),
+     .handle = rung_api_results},
     {ROUTE(POST, "/v1/boards/{board}/predict", "predictMatch", "Matches", READ, "Predict a match"),
      .doc = "What the ratings say about a match that was not played yet. Players without a match "
             "count as new ones.",

@@ -7,6 +7,7 @@
 #include "codec/board_json.h"
 #include "guard/keys.h"
 #include "model/event.h"
+#include "service/matches.h"
 #include "service/replay_fold.h"
 #include "service/sessions.h"
 
@@ -293,6 +294,50 @@ SCHEMA(rung_match_answer_schema, "MatchOutcome", "The outcome of a match.",
        ALWAYS("duplicate", FLAG, "The id was used before; nothing changed."),
        ALWAYS("players", ARRAY(match_row_schema), "In the match's order; none for a duplicate."),
        SEQ);
+#define RESULT                                                                                     \
+    ALWAYS("side", INTEGER, "The side, from 0."),                                                  \
+        ALWAYS("place", .types = RUNG_FIELD_INTEGER, "The side's place."),                         \
+        ALWAYS("outcome", WORDS(rung_match_outcome_words),                                         \
+               "win: alone on the best place; draw: shares it."),                                  \
+        ALWAYS("expected", NUMBER, "Expected points per opponent before the match."),              \
+        ALWAYS("score_before", .types = RUNG_FIELD_NUMBER | RUNG_FIELD_NULL,                       \
+               "The displayed rating; null before the first match."),                              \
+        ALWAYS("score", NUMBER, "The displayed rating after it."),                                 \
+        ALWAYS("rating_before", NUMBER, "The rating before it."),                                  \
+        ALWAYS("rating", NUMBER, "The rating after it."),                                          \
+        FIELD("deviation", NUMBER, "The deviation after it; not of elo."),                         \
+        ALWAYS("rank", INTEGER_OR_NULL, "After it; null: not ranked."),                            \
+        FIELD("weight", NUMBER, "As sent, unless 1."),                                             \
+        FIELD("played", NUMBER, "As sent, unless 1.")
+#define MATCH_HEAD                                                                                 \
+    ALWAYS("match", STRING, "Its name in paths: its id, or `@` and its seq."),                     \
+        FIELD("id", STRING, "As sent with it."), ALWAYS("played_at", TIME, "When it was played."), \
+        ALWAYS("received_at", TIME, "When it arrived, and counted."),                              \
+        ALWAYS("removed", FLAG, "It was removed, and the board is not computed anew yet."),        \
+        ALWAYS("sides", INTEGER, "How many sides."), ALWAYS("player_count", INTEGER, "How many."), \
+        ALWAYS("match_seq", INTEGER, "The log position of the match.")
+static SCHEMA(result_schema, "MatchResultOfPlayer", "What a match did to a player.",
+              ALWAYS("player", STRING_OR_NULL, "Who; null: removed from the board since."), RESULT);
+static SCHEMA(kept_match_schema, "KeptMatch", "A match.", MATCH_HEAD,
+              ALWAYS("players", ARRAY(result_schema), "In the match's order; the first 16."));
+SCHEMA(rung_match_list_schema, "MatchList", "The last matches.",
+       ALWAYS("board", STRING, "The board."),
+       ALWAYS("matches", ARRAY(kept_match_schema), "Newest first."),
+       ALWAYS("next", INTEGER_OR_NULL, "The `before` of the next page; null at the end."), SEQ);
+SCHEMA(rung_match_answer_read_schema, "PlayedMatch", "A match.",
+       ALWAYS("board", STRING, "The board."), MATCH_HEAD,
+       ALWAYS("players", ARRAY(result_schema), "In the match's order, all of them."), SEQ);
+static SCHEMA(other_schema, "OtherPlayer", "Another player of a match.",
+              ALWAYS("player", STRING_OR_NULL, "Who; null: removed from the board since."),
+              ALWAYS("side", INTEGER, "The side, from 0."),
+              ALWAYS("place", .types = RUNG_FIELD_INTEGER, "The side's place."),
+              ALWAYS("rating_before", NUMBER, "Rating before the match."));
+static SCHEMA(own_result_schema, "OwnResult", "A match, from a player's side.", MATCH_HEAD, RESULT,
+              ALWAYS("others", ARRAY(other_schema), "The other players; the first 8."));
+SCHEMA(rung_results_schema, "Results", "A player's matches.", ALWAYS("board", STRING, "The board."),
+       ALWAYS("player", STRING, "The player."),
+       ALWAYS("results", ARRAY(own_result_schema), "Newest first."),
+       ALWAYS("next", INTEGER_OR_NULL, "The `before` of the next page; null at the end."), SEQ);
 static SCHEMA(side_forecast_schema, "SideForecast", "What one side may expect.",
               ALWAYS("win", NUMBER, "Probability of the first place, alone."),
               ALWAYS("expected", NUMBER, "Expected points per opponent."),

@@ -64,7 +64,8 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_scope_list_schema, rung_version_list_schema, rung_key_list_schema, rung_key_made_schema,
     rung_key_schema, rung_clock_schema, rung_nodes_schema, rung_digest_schema, rung_health_schema,
     rung_ready_schema, rung_match_answer_schema, rung_match_result_schema, rung_forecast_schema,
-    rung_opponents_schema;
+    rung_opponents_schema, rung_match_list_schema, rung_match_answer_read_schema,
+    rung_results_schema;
 extern const rung_schema rung_board_digest_schema;
 
 #endif

@@ -11,6 +11,7 @@
  * The stream records the first failure and returns zeros from then on; loops and allocations check it first.
  * rung_state_destroy() frees a half-built state like any other. */
 #include "ladder/pipeline.h"
+#include "model/utf8.h"
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
@@ -22,6 +23,7 @@
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/reviews.h"
+#include "state/season_reset.h"
 #include "state/shadow.h"
 
 #include <math.h>
@@ -515,6 +517,76 @@ static double load_real(loader *l) {
     return x;
 }
 
+static bool is_within(double x, double least, double most) {
+    return x >= least && x <= most;
+}
+
+/* `side`: of the result before; its own must follow. */
+static void load_result(loader *l, const rung__board *b, rung__result *r, uint32_t *side) {
+    uint64_t player = rung__in_number(&l->in);
+    uint32_t head = rung__in_count(&l->in, RUNG_MATCH_PLAYERS_MAX << 1 | 1);
+    *r = (rung__result){.player = RUNG_PLAYER_NONE, .side = (uint16_t)(head >> 1)};
+    r->was_new = head & 1;
+    int64_t place = rung__in_signed(&l->in);
+    r->place = (int32_t)place;
+    r->rank = rung__in_count(&l->in, UINT32_MAX);
+    r->expected = load_real(l);
+    r->weight = load_real(l);
+    r->played = load_real(l);
+    r->rating_before = load_real(l);
+    r->rating = load_real(l);
+    r->deviation = load_real(l);
+    r->score_before = rung__in_signed(&l->in);
+    r->score = rung__in_signed(&l->in);
+    if (!is_fine(l))
+        return;
+    if (player > RUNG_PLAYER_NONE || place != r->place ||
+        (r->side != *side && r->side != *side + 1) || !is_within(r->expected, 0, 1) ||
+        !is_within(r->weight, 0.01, 100) || !is_within(r->played, 0.001, 1) ||
+        !is_within(r->rating_before, -RUNG_RATING_MAX, RUNG_RATING_MAX) ||
+        !is_within(r->rating, -RUNG_RATING_MAX, RUNG_RATING_MAX) ||
+        !is_within(r->deviation, 0, RUNG_RATING_MAX))
+        damaged(l, "a result of a match is not valid");
+    *side = r->side;
+    if (player && !rung__rated_find(b, (uint32_t)(player - 1)))
+        damaged(l, "a result of a match is of nobody");
+    if (player)
+        r->player = (uint32_t)(player - 1);
+}
+
+static void load_match(loader *l, rung__board *b, uint64_t *seq) {
+    rung__kept_match m = {.seq = rung__in_number(&l->in)};
+    rung__result results[RUNG_MATCH_PLAYERS_MAX];
+    m.at_ms = load_time(l);
+    m.ts_ms = load_time(l);
+    uint8_t removed = rung__in_byte(&l->in);
+    m.is_removed = removed == 1;
+    m.id_len = (uint8_t)rung__in_count(&l->in, RUNG_EVENT_ID_MAX);
+    rung__in_bytes(&l->in, m.id, m.id_len);
+    m.players = (uint16_t)rung__in_count(&l->in, RUNG_MATCH_PLAYERS_MAX);
+    uint32_t side = UINT32_MAX; /* the first is 0 */
+    for (uint32_t i = 0; i < m.players && is_fine(l); i++)
+        load_result(l, b, &results[i], &side);
+    if (!is_fine(l))
+        return;
+    if (m.players < 2 || side == 0 || !rung_utf8_is_plain(rung_slice_of(m.id, m.id_len)) ||
+        m.seq <= *seq || m.seq > l->s->seq || removed > 1 ||
+        m.players > b->def->rating.results_kept - (b->kept.result_end - b->kept.result_first)) {
+        damaged(l, "a match is not valid");
+        return;
+    }
+    *seq = m.seq;
+    m.sides = (uint16_t)(side + 1);
+    if (went_well(l, rung__kept_reserve(l->s, b, m.players)))
+        rung__kept_append(l->s, b, &m, results);
+}
+
+static void load_kept(loader *l, rung__board *b) {
+    uint64_t seq = 0;
+    for (uint32_t n = rung__in_count(&l->in, RUNG_RESULTS_KEPT_MAX); n && is_fine(l); n--)
+        load_match(l, b, &seq);
+}
+
 static void load_ratings(loader *l, rung__board *b) {
     for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
         rung_rating_card c = {0};
@@ -533,6 +605,7 @@ static void load_ratings(loader *l, rung__board *b) {
         if (!is_fine(l) || !went_well(l, rung__rated_add(l->s, b, player, &c)))
             return;
     }
+    load_kept(l, b);
 }
 
 static void load_forms(loader *l, rung__board *b) {
@@ -589,6 +662,8 @@ static void load_board(loader *l, rung__board *b) {
     uint32_t windows = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
     while (b->window_count < windows && is_fine(l))
         load_window(l, b);
+    if (is_fine(l))
+        rung__season_reset_note(l->s, b);
 }
 
 /* ---- sets ---- */

@@ -217,9 +217,39 @@ static void save_card(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
     rung__out_signed(o, c->streak);
 }
 
+static void save_result(rung__out *o, const rung__result *r) {
+    rung__out_number(o, r->player == RUNG_PLAYER_NONE ? 0 : (uint64_t)r->player + 1);
+    rung__out_number(o, (uint64_t)r->side << 1 | r->was_new);
+    rung__out_signed(o, r->place);
+    rung__out_number(o, r->rank);
+    const double reals[] = {r->expected,      r->weight, r->played,
+                            r->rating_before, r->rating, r->deviation};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        rung__out_word(o, real_bits(reals[i]));
+    rung__out_signed(o, r->score_before);
+    rung__out_signed(o, r->score);
+}
+
+static void save_kept(rung__out *o, const rung__board *b) {
+    const rung__kept *k = &b->kept;
+    rung__out_number(o, k->match_end - k->match_first);
+    for (uint64_t i = k->match_first; i < k->match_end; i++) {
+        const rung__kept_match *m = rung__kept_match_at(k, i);
+        rung__out_number(o, m->seq);
+        rung__out_signed(o, m->at_ms);
+        rung__out_signed(o, m->ts_ms);
+        rung__out_byte(o, m->is_removed);
+        rung__out_text(o, rung_slice_of(m->id, m->id_len));
+        rung__out_number(o, m->players);
+        for (uint32_t r = 0; r < m->players; r++)
+            save_result(o, rung__kept_result_at(k, m->first + r));
+    }
+}
+
 static void save_ratings(rung__out *o, const rung__board *b) {
     each_player(o, &b->rated_of, save_card, &(rated){b, RUNG__NONE});
     rung__out_number(o, 0);
+    save_kept(o, b);
 }
 
 static void save_form(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {

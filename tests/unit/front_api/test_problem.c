@@ -61,6 +61,7 @@ static const expected cases[] = {
     {RUNG_EABSENT, R(NONE), "board", 404, "board_not_found", 0},
     {RUNG_NOT_FOUND, R(NONE), "board", 404, "board_not_found", 0},
     {RUNG_NOT_FOUND, R(NONE), "player", 404, "player_not_found", 0},
+    {RUNG_EABSENT, R(NONE), "match", 404, "match_not_found", 0},
     {RUNG_NOT_FOUND, R(NONE), "window", 404, "window_not_found", 0},
     {RUNG_NOT_FOUND, R(NONE), "window_id", 404, "window_not_found", 0},
     {RUNG_NOT_FOUND, R(NONE), "on", 404, "window_not_found", 0},
