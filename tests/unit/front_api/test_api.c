@@ -346,6 +346,36 @@ TEST(before_it_has_caught_up) {
     shared_topic_free(topic);
 }
 
+TEST(servers_of_a_log_and_digests) {
+    static const ask_row alone[] = {
+        {"GET", "/v1/nodes", NULL, 200, "\"shared\":false"},
+        {"GET", "/v1/nodes", NULL, 200, "\"self\":true,\"state\":\"present\",\"address\":null"},
+        {"GET", "/v1/digest", NULL, 200, "\"digest\":\""},
+    };
+    static const ask_row shared[] = {
+        {"GET", "/v1/nodes", NULL, 200, "\"shared\":true"},
+        {"GET", "/v1/digest", NULL, 200, "\"agreed\":"},
+        {"GET", "/v1/digest", NULL, 200, "\"checkpoints\":["},
+        {"GET", "/v1/digest", NULL, 200, "\"diverged\":null"},
+    };
+    frontkit k;
+    rung_memfs fs;
+    start(&k, &(frontkit_config){0});
+    ask_all(&k, NULL, alone, COUNT_OF(alone));
+    frontkit_stop(&k);
+    shared_topic *topic = calloc(1, sizeof *topic);
+    CHECK(topic);
+    rung_memfs_init(&fs);
+    frontkit_start(
+        &k, &(frontkit_config){.log = shared_log_open(topic), .path = "data", .fs = &fs.port});
+    for (int i = 0; i < 4; i++) /* reports */
+        frontkit_tick(&k, 20000), frontkit_turn(&k, 4);
+    ask_all(&k, NULL, shared, COUNT_OF(shared));
+    frontkit_stop(&k);
+    rung_memfs_deinit(&fs);
+    shared_topic_free(topic);
+}
+
 /* ---- waiting for a sequence ---- */
 
 static uint64_t seq_of(frontkit *k) {

@@ -153,7 +153,42 @@ static rung_status scores(rung_archive *a, const rung_archive_score_query *q, ui
     return answer_of(a, err);
 }
 
-static const rung_archive_port port = {.cursor = cursor,
+static rung_status audit(rung_archive *a, const rung_archive_audit_query *q, uint32_t limit,
+                         rung_archive_audit *out, uint32_t *count_out, rung_err *err) {
+    static const struct {
+        const char *kind, *before, *after;
+        int status;
+        rung_rule rule;
+    } kinds[] = {{"banned", "{\"banned\":false}", "{\"banned\":true}", RUNG_OK, RUNG_RULE_NONE},
+                 {"submissions refused", "", "not JSON", RUNG_EREFUSED, RUNG_RULE_MAX},
+                 {"board defined", "", "{}", RUNG_UNCHANGED, RUNG_RULE_NONE},
+                 {"board deleted", "", "", RUNG_STATUS_UNKNOWN, RUNG_RULE_NONE}};
+    *count_out = 0;
+    for (uint32_t i = 0; i < COUNT_OF(kinds) && *count_out < limit; i++) {
+        if (q->kind.len && !rung_slice_eq(q->kind, rung_slice_str(kinds[i].kind)))
+            continue;
+        if (q->from_ms || q->to_ms || q->after_seq) /* nothing is that old */
+            continue;
+        out[(*count_out)++] =
+            (rung_archive_audit){.seq = 50 - i,
+                                 .entry = i,
+                                 .ts_ms = i ? NOW : 0,
+                                 .kind = rung_slice_str(kinds[i].kind),
+                                 .board = i ? RUNG_SLICE("race") : RUNG_SLICE(""),
+                                 .player = i ? RUNG_SLICE("") : RUNG_SLICE("ada"),
+                                 .actor_key = i == 0 ? RUNG_SLICE("boss") : RUNG_SLICE(""),
+                                 .actor_address = i == 2 ? RUNG_SLICE("::1") : RUNG_SLICE(""),
+                                 .reason = i == 0 ? RUNG_SLICE("a bot") : RUNG_SLICE(""),
+                                 .before = rung_slice_str(kinds[i].before),
+                                 .after = rung_slice_str(kinds[i].after),
+                                 .status = kinds[i].status,
+                                 .rule = kinds[i].rule};
+    }
+    return answer_of(a, err);
+}
+
+static const rung_archive_port port = {.audit = audit,
+                                       .cursor = cursor,
                                        .open = open_view,
                                        .close = close_view,
                                        .top = top,
@@ -214,6 +249,31 @@ TEST(what_the_archive_has) {
     fake f = {.windows_found = 30, .points_found = 2, .scores_found = 6};
     start(&k, &f, &(frontkit_config){0});
     ask_all(&k, NULL, rows, COUNT_OF(rows));
+    frontkit_stop(&k);
+}
+
+TEST(the_audit_trail) {
+    static const ask_row rows[] = {
+        {"GET", "/v1/audit", NULL, 200, "\"actor\":{\"key\":\"boss\"},\"reason\":\"a bot\""},
+        {"GET", "/v1/audit", NULL, 200, "\"before\":{\"banned\":false}"},
+        {"GET", "/v1/audit", NULL, 200, "\"rule\":\"max\",\"after\":\"not JSON\""},
+        {"GET", "/v1/audit", NULL, 200, "\"outcome\":\"unchanged\""},
+        {"GET", "/v1/audit", NULL, 200, "\"outcome\":\"unknown\""},
+        {"GET", "/v1/audit?limit=1", NULL, 200, "\"next\":\"50.0\",\"archived_seq\":4711"},
+        {"GET", "/v1/audit?kind=board%20defined", NULL, 200, "\"address\":\"::1\""},
+        {"GET", "/v1/audit?after=50.0", NULL, 200, "\"records\":[],\"next\":null"},
+        {"GET", "/v1/audit?from=2020-01-01T00:00:00Z", NULL, 200, "\"records\":[]"},
+        {"GET", "/v1/audit?from=2020-01-02T00:00:00Z&to=2020-01-01T00:00:00Z", NULL, 200, NULL},
+        {"GET", "/v1/audit?after=50", NULL, 400, "\"field\":\"after\""},
+        {"GET", "/v1/audit?after=x.y", NULL, 400, "\"field\":\"after\""},
+        {"GET", "/v1/audit?after=0.1", NULL, 400, "\"field\":\"after\""},
+    };
+    frontkit k;
+    fake f = {0};
+    start(&k, &f, &(frontkit_config){0});
+    ask_all(&k, NULL, rows, COUNT_OF(rows));
+    f.status = RUNG_EIO;
+    CHECK_EQ_I64(ask(&k, "GET", "/v1/audit", NULL, NULL), 503);
     frontkit_stop(&k);
 }
 

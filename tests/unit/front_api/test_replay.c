@@ -173,9 +173,8 @@ TEST(preview_swap_and_undo) {
         {"GET", REPLAY, NULL, 404, "the board has no replay"},
         {"DELETE", REPLAY, NULL, 404, "has no replay"},
         {"POST", REPLAY "/swap", NULL, 404, "has no replay"},
-        {"POST", REPLAY,
-         "{\"exclude\":{\"players\":[\"ada\"],\"to\":\"2020-01-01T00:00:00Z\"}}", 202,
-         "\"state\":\"reading\""},
+        {"POST", REPLAY, "{\"exclude\":{\"players\":[\"ada\"],\"to\":\"2020-01-01T00:00:00Z\"}}",
+         202, "\"state\":\"reading\""},
         {"POST", REPLAY, "{\"exclude\":{\"players\":[\"bob\"]}}", 409, "\"field\":\"replay\""},
     };
     static const ask_row seen[] = {
@@ -186,7 +185,8 @@ TEST(preview_swap_and_undo) {
         {"POST", REPLAY "/swap", NULL, 200, "\"changed\":true"},
         {"GET", "/v1/boards/race/top?limit=1", NULL, 200, "\"player\":\"bob\""},
         {"GET", REPLAY, NULL, 200, "\"state\":\"swapped\""},
-        {"GET", REPLAY "/moves", NULL, 200, "\"player\":\"ada\",\"rank_before\":1,\"rank_after\":null"},
+        {"GET", REPLAY "/moves", NULL, 200,
+         "\"player\":\"ada\",\"rank_before\":1,\"rank_after\":null"},
         {"POST", REPLAY "/swap?undo=true", NULL, 200, "\"changed\":true"},
         {"GET", "/v1/boards/race/top?limit=1", NULL, 200, "\"player\":\"ada\""},
         {"DELETE", REPLAY, NULL, 200, "\"changed\":true"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reviews of tentative scores, notes, previews of bans, and sessions with what players sign in them. */
+#define _GNU_SOURCE
 #include "guard/signature.h"
 #include "support/askkit.h"
 #include "support/token.h"
@@ -21,8 +22,8 @@ static const ask_row fill[] = {
      "\"tentative\":true"},
     {"POST", "/v1/boards/race/scores", "{\"player\":\"bob\",\"score\":900}", 200,
      "\"tentative\":true"},
-    {"POST", "/v1/boards/laps/scores",
-     "{\"player\":\"cyd\",\"score\":3,\"columns\":{\"time\":7}}", 200, "\"tentative\":true"},
+    {"POST", "/v1/boards/laps/scores", "{\"player\":\"cyd\",\"score\":3,\"columns\":{\"time\":7}}",
+     200, "\"tentative\":true"},
     {"POST", "/v1/boards/sums/scores", "{\"player\":\"cyd\",\"delta\":3}", 200, NULL},
 };
 
@@ -114,9 +115,10 @@ TEST(a_key_for_one_board) {
     frontkit k;
     ask_make_folder(folder, path);
     ask_mint(path, (rung_key){.role = RUNG_ROLE_ADMIN}, 1, admin);
-    ask_mint(path,
-             (rung_key){.role = RUNG_ROLE_ADMIN, .pattern_count = 1, .patterns = {RUNG_SLICE("laps")}},
-             2, limited);
+    ask_mint(
+        path,
+        (rung_key){.role = RUNG_ROLE_ADMIN, .pattern_count = 1, .patterns = {RUNG_SLICE("laps")}},
+        2, limited);
     frontkit_start(&k, &(frontkit_config){.access = {.path = path}});
     ask_all(&k, admin, fill, COUNT_OF(fill));
     CHECK_EQ_I64(ask(&k, "GET", "/v1/reviews", admin, NULL), 200);
@@ -286,6 +288,67 @@ TEST(sessions_begin_and_end) {
     CHECK(strstr(ask_reply, "\"changed\":true"));
     sign(&w, TARGET, good, 2, headers);
     CHECK_EQ_I64(ask_signed(&w, TARGET, headers, good), 401);
+    signed_world_end(&w);
+}
+
+/* ---- over a WebSocket ---- */
+
+/* Send {"op":"submit",...} with these fields, masked with zeros; wait for `part` in what comes back. */
+static void submit_live(signed_world *w, int fd, uint64_t nonce, const char *body,
+                        const char *secret, const char *part) {
+    char headers[2048], mac[65] = "", message[1024], escaped[512], *to = escaped;
+    char frame[1100];
+    sign(w, TARGET, body, nonce, headers);
+    sscanf(strstr(headers, "Rung-Signature: "), "Rung-Signature: %64s", mac);
+    for (const char *at = body; *at; at++) {
+        if (*at == '"')
+            *to++ = '\\';
+        *to++ = *at;
+    }
+    *to = 0;
+    int len = snprintf(
+        message, sizeof message,
+        "{\"op\":\"submit\",\"board\":\"race\",\"session\":\"%s\",\"time\":\"1800000000000\","
+        "\"nonce\":\"%llu\",\"signature\":\"%s\",\"body\":\"%s\"}",
+        w->session, (unsigned long long)nonce, secret ? secret : mac, escaped);
+    frame[0] = (char)0x81;
+    frame[1] = (char)(0x80 | 126);
+    frame[2] = (char)(len >> 8);
+    frame[3] = (char)len;
+    memset(frame + 4, 0, 4);
+    memcpy(frame + 8, message, (size_t)len);
+    CHECK(send(fd, frame, 8 + (size_t)len, MSG_NOSIGNAL) == 8 + len);
+    size_t got = 0;
+    for (bool has_come = false; !has_come;) { /* frames hold zeros: look at all bytes */
+        frontkit_turn(&w->k, 1);
+        ssize_t n = recv(fd, ask_reply + got, sizeof ask_reply - 1 - got, MSG_DONTWAIT);
+        CHECK_MSG(n != 0, "closed before %s", part);
+        got += n > 0 ? (size_t)n : 0;
+        has_come = memmem(ask_reply, got, part, strlen(part)) != NULL;
+    }
+}
+
+TEST(a_session_signs_over_a_websocket) {
+    static const char upgrade[] =
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    static const char good[] = "{\"player\":\"ada\",\"score\":5}";
+    signed_world w;
+    char headers[2048];
+    signed_world_init(&w, true);
+    begin_session(&w);
+    snprintf(headers, sizeof headers, "%s%.1000s", upgrade, w.token);
+    int fd = ask_begin(&w.k, "GET", "/v1/players/ada/live", headers, NULL);
+    CHECK(ask_await(&w.k, fd, "\r\n\r\n"));
+    CHECK_MSG(strstr(ask_reply, "101 Switching"), "%s", ask_reply);
+    submit_live(&w, fd, 1, good, NULL, "\"rank\":1");
+    submit_live(&w, fd, 1, good, NULL, "replayed");
+    submit_live(&w, fd, 2, good, "00", "signature");
+    submit_live(&w, fd, 3, "{\"player\":\"bob\",\"score\":5}", NULL, "forbidden");
+    submit_live(&w, fd, 4, "{\"player\":\"ada\"}", NULL, "score");
+    submit_live(&w, fd, 5, "{", NULL, "malformed");
+    close(fd);
+    frontkit_turn(&w.k, 10);
     signed_world_end(&w);
 }
 
