@@ -59,6 +59,22 @@ def cheats(server):
     check(server.post("/v1/players/player-7/notes", {"note": "asked support about a refund"}))
 
 
+def sketches(server):
+    """Boards of fixed memory, where the server has them: so full that who comes late is known between two bounds."""
+    board = check(server.get("/openapi.json")).json["components"]["schemas"]["Board"]["properties"]
+    if "sketch" not in board:
+        return
+    rng = random.Random(17)
+    check(server.put("/v1/boards/plays", {"title": "Songs played", "kind": "sketch", "sketch": "counts", "memory": "64KiB", "windows": ["all", "day"]}))
+    check(server.put("/v1/boards/marks", {"title": "Marks", "kind": "sketch", "sketch": "percentile", "memory": "64KiB"}))
+    check(server.put("/v1/boards/crowd", {"title": "Visitors", "kind": "sketch", "sketch": "distinct", "memory": "16KiB"}))
+    lines = [{"board": "plays", "player": f"song-{int(4000 ** rng.random())}", "score": rng.randint(1, 9)} for _ in range(8000)]
+    lines += [{"board": "plays", "player": f"late-{i}", "score": 600 + i} for i in range(4)]
+    lines += [{"board": "marks", "player": f"player-{i}", "score": int(rng.triangular(0, 100000))} for i in range(6000)]
+    lines += [{"board": "crowd", "player": f"visitor-{rng.randrange(3000)}"} for _ in range(4000)]
+    send(server, "/v1/scores", lines)
+
+
 def past(test, server):
     """A look at the server's folder with two moments to compare."""
     check(server.put("/v1/boards/climb", {"title": "The climb", "update": "last", "scopes": ["country"]}))
@@ -79,6 +95,7 @@ class Operate(Stage):
     def more_origins(self, server):
         ratings(server)
         cheats(server)
+        sketches(server)
         return ["http://%s:%d" % past(self, server).http]
 
 

@@ -118,7 +118,6 @@ await lanes(async () => {
         const noise = setInterval(() => submit('arena', 'player-40', Math.round(Math.random() * 1000)).catch(() => undefined), 100);
         await page.locator('.chart canvas').nth(1).waitFor();
         await until(async () => (await page.locator('.chart canvas').count()) >= 3, 'charts');
-        await page.waitForTimeout(4000); // a few more readings, for the picture
         await accessible(page, 'health');
         await shoot(page, 'health', true);
         clearInterval(noise);
@@ -338,6 +337,52 @@ await lanes(async () => {
         await settled(page);
         await fits(page, 'phone, movers');
         await shoot(page, 'phone-movers');
+        await page.context().close();
+    });
+
+    await story('boards that answer with their error', async () => {
+        if ((await fetch(`${base}/v1/boards/plays`)).status === 404) return; // an older server
+        const page = await open(browser);
+        await go(page, '#/b/plays');
+        await page.getByRole('img', { name: /^from \d+ to/ }).first().waitFor();
+        await page.locator('.status.live').waitFor();
+        await page.getByText(/Who is not held has \d+ at most/).waitFor();
+        await accessible(page, 'counts');
+        await shoot(page, 'sketch-counts');
+        await submit('plays', 'song-of-the-day', 99999);
+        await page.getByRole('row', { name: /song-of-the-day/ }).waitFor();
+        await page.setViewportSize({ width: 360, height: 780 });
+        await settled(page);
+        await fits(page, 'phone, counts');
+        await shoot(page, 'phone-sketch');
+        await page.setViewportSize({ width: 1280, height: 900 });
+        await go(page, '#/b/marks');
+        await page.getByRole('textbox', { name: 'A score' }).fill('71000');
+        await page.getByRole('button', { name: 'Show' }).click();
+        await page.getByRole('img', { name: /^percentile from/ }).waitFor();
+        await page.getByText(/\d to \d.* of 6000/).waitFor();
+        await page.getByRole('img', { name: /^Histogram of 6000 scores/ }).waitFor();
+        await accessible(page, 'percentiles');
+        await shoot(page, 'sketch-percentiles');
+        await go(page, '#/b/crowd');
+        await page.getByText(/Give or take \d+/).waitFor();
+        const players = Number((await page.locator('.huge-figure').innerText()).replace(/\D/g, ''));
+        check(players > 1800 && players < 2600, `about 2200 visitors: ${players}`);
+        await accessible(page, 'distinct');
+        await go(page, '');
+        await page.getByRole('heading', { name: 'Marks' }).waitFor();
+        await page.getByText('6000 scores').waitFor();
+        await go(page, '#/admin/new');
+        await page.getByLabel('Board', { exact: true }).selectOption('sketch');
+        await page.getByLabel('Id', { exact: true }).fill('drawn');
+        await page.getByLabel('Memory').fill('128KiB');
+        await page.getByRole('button', { name: 'Create board' }).click();
+        await page.getByText('Nothing counted yet').waitFor();
+        same((await json('/v1/boards/drawn')).sketch, 'counts', 'made with the form');
+        await go(page, '#/admin/edit/drawn');
+        await page.getByLabel('Title', { exact: true }).fill('A drawing');
+        await page.getByRole('button', { name: 'Save changes' }).click();
+        await page.getByText('Saved').waitFor();
         await page.context().close();
     });
 

@@ -18,6 +18,7 @@ import { Movers } from './movers';
 import { RankHistory } from './rank_history';
 import { Matches, Opponents, Predict, RatingCurve, RatingFigures } from './rating';
 import { ScopePicker } from './scopes';
+import { isSketch, SketchCard, SketchList } from './sketch';
 
 type Query = Record<string, string>;
 const PAGE = 50;
@@ -27,22 +28,23 @@ type List = (typeof LISTS)[number];
 export function BoardPage({ id, query }: { id: string; query: Query }) {
     const key = useKey();
     const board = usePast((signal) => api.board(id, signal, query.as_of), [id, key, query.as_of]);
+    const isTooOld = board.error instanceof api.ApiError && board.error.code === 'as_of_too_old';
     const title = board.data?.title || id;
     useTitle(title);
-    if (board.error && query.as_of) return <PastProblem id={id} query={query} error={board.error} retry={board.reload} />;
+    if (board.error && query.as_of) return <PastProblem id={id} query={query} error={board.error} retry={board.reload} isTooOld={isTooOld} />;
     if (board.error) return <Card><Problem error={board.error} retry={board.reload} what={`There is no board “${id}”`} /></Card>;
     if (!board.data) return <><header class="page-head"><h1>{title}</h1></header><Card flush>{board.percent !== null ? <Building percent={board.percent} /> : <RankingSkeleton />}</Card></>;
     return <BoardView board={board.data} query={query} />;
 }
 
 // A moment that cannot be shown: before the board, before the kept log, in the future.
-function PastProblem({ id, query, error, retry }: { id: string; query: Query; error: Error; retry: () => void }) {
+function PastProblem({ id, query, error, retry, isTooOld }: { id: string; query: Query; error: Error; retry: () => void; isTooOld: boolean }) {
     const { as_of: asOf, ...rest } = query;
     return (
         <>
             <header class="page-head"><h1>{id}</h1></header>
             <AsOf asOf={asOf} at={(change) => href(['b', id], clean({ ...rest, ...change }))} />
-            <Card><Problem error={error} retry={retry} what={`There was no board “${id}” then, or it is not known any more`} /></Card>
+            <Card><Problem error={error} retry={retry} what={isTooOld ? 'The log does not reach back so far' : `There was no board “${id}” then`} /></Card>
         </>
     );
 }
@@ -79,6 +81,12 @@ function BoardView({ board, query }: { board: Board; query: Query }) {
                 {board.scopes.length > 0 && <ScopePicker board={board} scope={view.scope} at={at} me={focus} view={view} />}
             </div>
             <div class="columns">
+                {isSketch(board) ? (
+                    <>
+                        <div class="main-column"><SketchList board={board} view={view} at={at} /></div>
+                        <aside class="side-column" aria-label="About"><SketchCard board={board} view={view} /></aside>
+                    </>
+                ) : <>
                 <div class="main-column">
                     <Lists board={board} list={list} view={view} focus={focus} me={me} query={query} at={at} />
                 </div>
@@ -88,6 +96,7 @@ function BoardView({ board, query }: { board: Board; query: Query }) {
                     {isRating(board.update) && !view.as_of && <Predict board={board} focus={focus} />}
                     {isRating(board.update) && !view.as_of && focus && <Opponents board={board} view={view} focus={focus} at={at} />}
                 </aside>
+                </>}
             </div>
         </>
     );

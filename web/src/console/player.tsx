@@ -78,7 +78,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
 }
 
 async function placesOf(player: string, signal: AbortSignal): Promise<Place[]> {
-    const list = (await api.boards(signal)).slice(0, BOARDS_MAX);
+    const list = (await api.boards(signal)).filter((board) => board.kind !== 'sketch').slice(0, BOARDS_MAX);
     return Promise.all(list.map(async (board) => {
         return { board, found: await api.around(board.id, player, {}, 1, signal) };
     }));

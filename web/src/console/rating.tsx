@@ -7,7 +7,7 @@ import * as format from '../lib/format';
 import { isRating } from '../lib/definition';
 import { useKey, useLoad, useOffers, type Load } from '../lib/hooks';
 import { href } from '../lib/route';
-import { Chart } from '../ui/chart';
+import { Chart, rising } from '../ui/chart';
 import { Avatar, Card, Empty, Figure, Problem } from '../ui/parts';
 import { decimals } from '../ui/ranking';
 
@@ -145,21 +145,21 @@ export function RatingCurve({ board, player, compact }: { board: Board; player: 
 }
 
 function Curve({ results, compact }: { results: api.Result[]; compact?: boolean }) {
-    const x = useMemo(() => results.map((r) => Date.parse(r.played_at) / 1000).map((at, i, all) => (i > 0 && at <= all[i - 1] ? (all[i] = all[i - 1] + 0.001) : at)), [results]);
+    const x = useMemo(() => rising(results.map((r) => Date.parse(r.played_at) / 1000)), [results]);
     const hasBand = results.some((r) => r.deviation != null);
     const series = useMemo(() => [
-        { label: 'rating', values: results.map((r) => r.rating) },
         ...(hasBand ? [
             { label: 'to', values: results.map((r) => r.rating + 2 * (r.deviation || 0)), accent: false },
             { label: 'from', values: results.map((r) => r.rating - 2 * (r.deviation || 0)), accent: false },
         ] : []),
+        { label: 'rating', values: results.map((r) => r.rating) }, // the last: the band is drawn under it
     ], [results]);
     const last = results[results.length - 1], best = Math.max(...results.map((r) => r.rating));
     const show = (n: number) => format.score(+n.toPrecision(5));
     return (
         <figure class="history">
             <figcaption class="quiet">Rating after each of {format.count(results.length)} matches{hasBand ? ', with two deviations either way' : ''}; best {show(best)}</figcaption>
-            <Chart time height={compact ? 130 : 260} x={x} series={series} band={hasBand ? [1, 2] : undefined} format={show}
+            <Chart time height={compact ? 130 : 260} x={x} series={series} band={hasBand ? [0, 1] : undefined} format={show}
                    label={`Rating over ${results.length} matches: best ${show(best)}, now ${show(last.rating)}${last.deviation != null ? ` plus or minus ${show(2 * last.deviation)}` : ''}.`} />
         </figure>
     );
@@ -241,7 +241,7 @@ function MatchRow({ match, at }: { match: api.Match; at: (change: Record<string,
                     <li key={side[0].side}>
                         <span class={'run ' + (side[0].outcome === 'win' ? 'won' : side[0].outcome === 'loss' ? 'lost' : '')}>{match.sides > 2 ? side[0].place : OUTCOMES[side[0].outcome]}</span>
                         <span class="who">{side.map((p, i) => <span key={i}>{i > 0 && ', '}{p.player ? <a href={at({ player: p.player, list: '', before: '' })}>{p.player}</a> : 'removed'} <Change by={p.rating - p.rating_before} /></span>)}</span>
-                        <span class="quiet num">{share(side[0].expected)}<span class="hidden"> expected</span></span>
+                        <span class="quiet num">{share(side[0].expected)} expected</span>
                     </li>
                 ))}
                 {rest > 0 && <li class="quiet">and {rest} more players</li>}

@@ -176,6 +176,9 @@ export interface Board {
     review_expires?: number;
     review_outcome?: string;
     rating?: Record<string, any>;
+    kind?: string; // "sketch": fixed memory, answers with a bound
+    sketch?: 'counts' | 'percentile' | 'distinct';
+    memory?: string | number;
     seq?: number;
 }
 
@@ -204,9 +207,19 @@ export interface Entry {
     global_rank?: number;
     members?: number;
     rating?: RatingCard; // of a rating board
+    low?: number;  // of a sketch board: the true sum is at least this,
+    high?: number; // and at most this
 }
 
-export interface Page {
+// How far the answers of a sketch board can be off.
+export interface SketchInfo {
+    error?: number;
+    counted?: number;
+    memory?: number;
+    distinct?: { players: number; error: number };
+}
+
+export interface Page extends SketchInfo {
     total: number;
     seq: number;
     entries: Entry[];
@@ -227,7 +240,7 @@ export interface WindowInfo {
     total: number;
 }
 
-export interface Distribution {
+export interface Distribution extends SketchInfo {
     total: number;
     buckets: { low: number; high: number; count: number }[];
 }
@@ -342,7 +355,7 @@ export function viewOf(window: WindowInfo): View {
 export async function distribution(id: string, view: View, buckets: number, signal?: AbortSignal): Promise<Distribution> {
     const page = await get(['boards', id, 'distribution'], { ...view, buckets, by: 'count' }, signal);
     return {
-        total: page.total,
+        total: page.total, error: page.error, counted: page.counted, memory: page.memory, distinct: page.distinct,
         buckets: page.buckets.map((b: any) => ({ low: Number(b.low), high: Number(b.high), count: b.count })),
     };
 }
@@ -368,6 +381,21 @@ export interface Movers {
 export async function movers(id: string, view: View, since: string, limit: number, signal?: AbortSignal): Promise<Movers> {
     return get(['boards', id, 'movers'], { ...view, rank: null, since, limit }, signal);
 }
+
+// Where a score would stand on a sketch board of percentiles.
+export interface Estimate extends SketchInfo {
+    score: Exact;
+    rank: number;
+    rank_low: number;
+    rank_high: number;
+    percentile: number;
+    percentile_low: number;
+    percentile_high: number;
+    total: number;
+}
+
+export const estimate = (id: string, score: string, view: View, signal?: AbortSignal): Promise<Estimate> =>
+    get(['boards', id, 'at-score', score], { ...view, rank: null }, signal);
 
 // ---- rating boards ----
 
@@ -639,6 +667,12 @@ let openapi: Promise<any> | null = null;
 export async function offers(path: string, method = 'get'): Promise<boolean> {
     openapi = openapi || request('GET', '/openapi.json').catch(() => (openapi = null));
     return Boolean((await openapi)?.paths?.[path]?.[method]);
+}
+
+// Does this server know such a field of a schema?
+export async function describes(schema: string, field: string): Promise<boolean> {
+    await offers('');
+    return Boolean((await openapi)?.components?.schemas?.[schema]?.properties?.[field]);
 }
 
 export async function metrics(signal?: AbortSignal): Promise<string> {

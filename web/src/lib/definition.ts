@@ -39,6 +39,9 @@ export interface Form {
     review_days: string;
     review_outcome: string;
     rating: Record<string, string>; // the parameters that have a field; '': the system's default
+    kind: string;   // exact or sketch
+    sketch: string; // what a sketch board keeps
+    memory: string;
     rest: Record<string, unknown>;  // what has no field
 }
 
@@ -50,12 +53,12 @@ export function emptyForm(): Form {
         id: '', title: '', type: 'integer', order: 'desc', decimals: '2', columns: [], update: 'best', half_life: '86400', tie: 'first',
         rank: 'sparse', windows: ['all'], seasons: [], timezone: 'UTC', day_starts: '00:00', grace: '0', keep: '2', scopes: '',
         team_by: '', team_combine: 'sum', limits: Object.fromEntries(LIMITS.map((name) => [name, ''])), writers: 'server',
-        rules: [], review: '', review_top: '10', review_days: '7', review_outcome: 'reject', rating: {}, rest: {},
+        rules: [], review: '', review_top: '10', review_days: '7', review_outcome: 'reject', rating: {}, kind: 'exact', sketch: 'counts', memory: '1MiB', rest: {},
     };
 }
 
 const FIELDS = new Set(['id', 'seq', 'expires', 'title', 'score', 'columns', 'update', 'half_life', 'tie', 'rank', 'windows', 'timezone', 'day_starts',
-    'grace', 'keep', 'scopes', 'teams', 'limits', 'writers', 'rules', 'review', 'review_expires', 'review_outcome', 'rating']);
+    'grace', 'keep', 'scopes', 'teams', 'limits', 'writers', 'rules', 'review', 'review_expires', 'review_outcome', 'rating', 'kind', 'sketch', 'memory']);
 const DAY_S = 86400;
 
 export const isRating = (update: string) => update === 'elo' || update === 'glicko2' || update === 'openskill';
@@ -94,6 +97,9 @@ export function formOf(board: Board): Form {
         review_days: board.review_expires == null ? empty.review_days : String(board.review_expires / DAY_S),
         review_outcome: text(board.review_outcome, empty.review_outcome),
         rating: Object.fromEntries(Object.entries(board.rating || {}).filter(([, value]) => typeof value !== 'object').map(([name, value]) => [name, String(value)])),
+        kind: text(board.kind, empty.kind),
+        sketch: text(board.sketch, empty.sketch),
+        memory: text(board.memory, empty.memory),
         rest: {
             ...Object.fromEntries(Object.entries(board).filter(([name]) => !FIELDS.has(name))),
             ...(board.rating?.rules ? { rating: { rules: board.rating.rules } } : {}),
@@ -140,6 +146,7 @@ export function bodyOf(form: Form): string {
     const column = (c: { type: string; order: string; decimals: string }) =>
         ({ type: c.type, order: c.order, ...(c.type === 'decimal' ? { decimals: Number(c.decimals) } : {}) });
     const { rating: _, ...rest } = form.rest;
+    if (form.kind === 'sketch') return sketchBody(form, rest, column(form));
     return withDigits((exact) => ({
         ...rest,
         title: form.title.trim() || form.id.trim(),
@@ -159,6 +166,20 @@ export function bodyOf(form: Form): string {
         ...(form.team_by.trim() ? { teams: { by: form.team_by.trim(), combine: form.team_combine } } : {}),
         writers: form.writers,
     }));
+}
+
+// A sketch board has neither ties nor rules nor teams.
+function sketchBody(form: Form, rest: object, score: object): string {
+    return JSON.stringify({
+        ...rest, kind: form.kind, sketch: form.sketch, memory: /^\d+$/.test(form.memory.trim()) ? Number(form.memory) : form.memory.trim(),
+        title: form.title.trim() || form.id.trim(),
+        ...(form.sketch === 'distinct' ? {} : { score }),
+        ...(form.sketch === 'counts' ? { update: form.update === 'count' ? 'count' : 'sum' } : {}),
+        windows: [...KINDS.filter((kind) => form.windows.includes(kind)), ...form.seasons],
+        timezone: form.timezone.trim(), day_starts: form.day_starts, grace: Number(form.grace), keep: keepOf(form.keep),
+        scopes: form.scopes.split(',').map((s) => s.trim()).filter(Boolean),
+        writers: form.writers,
+    });
 }
 
 // What is empty is left out.
@@ -204,6 +225,7 @@ export function mistakes(form: Form): Record<string, string> {
         else if (kind.measure && !(kind.measure === 'count' ? /^\d+$/ : NUMBER).test(rule.value.trim())) wrong[`rules.${i}`] = kind.measure === 'count' ? 'A whole number.' : 'A number.';
         else if (kind.hasPer && !(Number(rule.per) >= 1 && NUMBER.test(rule.per.trim()))) wrong[`rules.${i}`] = 'Seconds, 1 or more.';
     });
+    if (form.kind === 'sketch' && !/^[1-9]\d{0,7}(KiB|MiB)?$/.test(form.memory.trim())) wrong.memory = 'Bytes, or a number with KiB or MiB: 64KiB to 64MiB.';
     if (form.review === 'top' && !/^[1-9]\d*$/.test(form.review_top.trim())) wrong.review = 'A whole number, 1 or more.';
     if (isReviewed(form) && !(Number(form.review_days) > 0)) wrong.review_days = 'Days, more than 0.';
     if (isRating(form.update)) {

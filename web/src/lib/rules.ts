@@ -13,7 +13,10 @@ const UPDATE: Record<string, string> = {
     openskill: 'Weng-Lin rating',
 };
 
+const SKETCH: Record<string, string> = { counts: 'Largest counts, with bounds', percentile: 'Where scores stand, with bounds', distinct: 'How many different players' };
+
 export function rules(board: Board): string {
+    if (board.kind === 'sketch') return SKETCH[board.sketch || ''] || 'Sketch';
     const parts = [UPDATE[board.update] || board.update];
     if (board.score.order === 'asc') parts.push('lowest first');
     return parts.join(', ');

@@ -72,6 +72,13 @@ export function Chart(props: ChartProps) {
     return <div class="chart" ref={box} role="img" aria-label={props.label} />;
 }
 
+// Times that are the same, or in another order than the values, a moment apart: a chart wants each to be later than the one before.
+export function rising(times: number[]): number[] {
+    const out: number[] = [];
+    for (const at of times) out.push(out.length && at <= out[out.length - 1] ? out[out.length - 1] + 0.001 : at);
+    return out;
+}
+
 function data(props: ChartProps): uPlot.AlignedData {
     return [props.x, ...props.series.map((series) => series.values)] as uPlot.AlignedData;
 }

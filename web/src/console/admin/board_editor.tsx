@@ -60,8 +60,9 @@ function Editor({ initial, exists }: { initial: Form; exists: boolean }) {
                 save();
             }} noValidate>
                 <Names form={form} set={set} exists={exists} wrong={shown} />
+                {!exists && <Kind form={form} set={set} />}
                 <Definition form={form} set={set} exists={exists} wrong={shown} />
-                {exists && !isRating(form.update) && <TryRules form={form} wrong={wrong} />}
+                {exists && !isRating(form.update) && form.kind !== 'sketch' && <TryRules form={form} wrong={wrong} />}
                 {error && <Card><Problem error={error} /></Card>}
                 <div class="save-bar">
                     <button class="button primary" type="submit" disabled={busy}>{exists ? 'Save changes' : 'Create board'}</button>
@@ -80,6 +81,15 @@ function Editor({ initial, exists }: { initial: Form; exists: boolean }) {
 // All of it but the name.
 export function Definition(part: Part) {
     const { form, set, exists, wrong } = part;
+    if (form.kind === 'sketch') {
+        return (
+            <>
+                <Sketch form={form} set={set} exists={exists} wrong={wrong} />
+                <Windows form={form} set={set} wrong={wrong} />
+                <Groups form={form} set={set} noTeams />
+            </>
+        );
+    }
     return (
         <>
             <Scores form={form} set={set} exists={exists} wrong={wrong} />
@@ -253,17 +263,17 @@ function zones(): string[] {
 const local = (at: string) => (at ? new Date(at).toISOString().slice(0, 16) : '');
 const utc = (text: string) => (text ? `${text}:00Z` : '');
 
-function Groups({ form, set }: Part) {
+function Groups({ form, set, noTeams }: Part & { noTeams?: boolean }) {
     const isTop = form.team_combine.startsWith('top:');
     return (
-        <Card title="Scopes and teams">
+        <Card title={noTeams ? 'Scopes' : 'Scopes and teams'}>
             <Field label="Scopes" help="Attributes of players that get a ranking of their own per value, separated by commas: country, platform. A player who changes country moves.">
                 <input value={form.scopes} autocapitalize="none" spellcheck={false} onInput={(event) => set({ scopes: event.currentTarget.value })} />
             </Field>
-            <Field label="Teams by" help="An attribute whose values are ranked themselves: guild, school. Left empty, there is no team ranking.">
+            {!noTeams && <Field label="Teams by" help="An attribute whose values are ranked themselves: guild, school. Left empty, there is no team ranking.">
                 <input value={form.team_by} autocapitalize="none" spellcheck={false} onInput={(event) => set({ team_by: event.currentTarget.value })} />
-            </Field>
-            {form.team_by.trim() && (
+            </Field>}
+            {!noTeams && form.team_by.trim() && (
                 <Field label="A team’s score" help="All members added, their mean, or only the best few, so that big teams do not win by size."
                        extra={isTop && <input aria-label="How many of the best" inputMode="numeric" value={form.team_combine.slice(4)} onInput={(event) => set({ team_combine: `top:${event.currentTarget.value}` })} />}>
                     <Select value={isTop ? 'top' : form.team_combine} onChange={(combine) => set({ team_combine: combine === 'top' ? 'top:5' : combine })}
@@ -294,6 +304,55 @@ function Limits({ form, set, wrong }: Part) {
             <Field label="Writers" help="Who may submit: trusted servers with a key, or also players themselves, with submissions that they sign.">
                 <Select value={form.writers} onChange={(writers) => set({ writers })} options={[['server', 'Servers'], ['player', 'Servers, and players who sign']]} />
             </Field>
+        </Card>
+    );
+}
+
+// Only where the server knows sketch boards.
+function Kind({ form, set }: Part) {
+    const [hasSketches, setHas] = useState(false);
+    useEffect(() => {
+        let here = true;
+        api.describes('Board', 'sketch').then((is) => here && setHas(is), () => undefined);
+        return () => {
+            here = false;
+        };
+    }, []);
+    if (!hasSketches) return null;
+    return (
+        <Card title="Kind">
+            <Field label="Board" help="An exact board has an entry for every player. A sketch board has memory that is fixed in advance, whatever arrives, and its answers say how far they can be off. It cannot change later.">
+                <Select value={form.kind} onChange={(kind) => set({ kind, ...(kind === 'sketch' ? { type: 'integer', order: 'desc', update: 'sum' } : {}) })} options={[['exact', 'Exact'], ['sketch', 'Sketch']]} />
+            </Field>
+        </Card>
+    );
+}
+
+function Sketch({ form, set, exists, wrong }: Part) {
+    return (
+        <Card title="Sketch">
+            {exists && <p class="note-box">{FIXED}</p>}
+            <Field label="Keeps" help="The largest sums of a stream without end, each with a lower and an upper bound; where a score stands among any number of scores; or how many different players there were.">
+                <Select value={form.sketch} disabled={exists} onChange={(sketch) => set({ sketch })} options={[['counts', 'Largest counts'], ['percentile', 'Percentiles'], ['distinct', 'Different players']]} />
+            </Field>
+            <Field label="Memory" error={wrong!.memory} help="Of each ranking: every window, and every value of a scope in it. 64KiB to 64MiB. More memory, smaller error.">
+                <input value={form.memory} disabled={exists} aria-invalid={Boolean(wrong!.memory)} autocapitalize="none" spellcheck={false} onInput={(event) => set({ memory: event.currentTarget.value })} />
+            </Field>
+            {form.sketch === 'counts' && (
+                <Field label="Update" help="What a submission adds to a name: its score, or 1.">
+                    <Select value={form.update === 'count' ? 'count' : 'sum'} disabled={exists} onChange={(update) => set({ update })} options={[['sum', 'Its score'], ['count', 'One']]} />
+                </Field>
+            )}
+            {form.sketch === 'percentile' && (
+                <>
+                    <Field label="Type" help="Of a score.">
+                        <Select value={form.type} options={TYPES} disabled={exists} onChange={(type) => set({ type })} />
+                    </Field>
+                    <Field label="Order" help="Highest first for points, lowest first for times.">
+                        <Select value={form.order} options={ORDERS} disabled={exists} onChange={(order) => set({ order })} />
+                    </Field>
+                </>
+            )}
         </Card>
     );
 }

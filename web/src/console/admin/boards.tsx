@@ -64,10 +64,10 @@ export function AdminBoards() {
                                     <tr key={board.id}>
                                         <th scope="row"><a href={href(['b', board.id])}>{board.title || board.id}</a><small>{board.id} · {rules(board)}</small></th>
                                         <td>{windowKinds(board).map((w) => w.kind).join(', ')}</td>
-                                        <td class="num"><Size board={board.id} /></td>
+                                        <td class="num"><Size board={board} /></td>
                                         <td class="num">{format.rate(perSecond(now, before, 'rung_board_submissions_total', { board: board.id }))}</td>
                                         <td class="num">{format.bytes(now ? total(now.samples, 'rung_board_bytes', { board: board.id }) : null)}</td>
-                                        <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a> · <a href={href(['admin', 'replay', board.id])}>Replay<span class="hidden"> {board.title || board.id}</span></a></td>
+                                        <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a>{board.kind !== 'sketch' && <> · <a href={href(['admin', 'replay', board.id])}>Replay<span class="hidden"> {board.title || board.id}</span></a></>}</td>
                                     </tr>
                                 ))}
                             </tbody>
@@ -81,9 +81,10 @@ export function AdminBoards() {
     );
 }
 
-function Size({ board }: { board: string }) {
-    const page = useLoad((signal) => api.top(board, {}, 1, 0, signal), [board, useKey()], 5000);
-    return <>{format.count(page.data?.total)}</>;
+function Size({ board }: { board: api.Board }) {
+    const page = useLoad<{ total: number } & api.SketchInfo>((signal) => (board.sketch === 'percentile' ? api.distribution(board.id, {}, 2, signal) : api.top(board.id, {}, 1, 0, signal)),
+        [board.id, useKey()], 5000);
+    return <>{page.data?.distinct ? `~${format.count(page.data.distinct.players)}` : format.count(page.data?.total)}</>;
 }
 
 function PlayerSearch() {

@@ -8,7 +8,7 @@ import type { Exact } from '../../lib/json';
 import { useKey, useLoad, useTitle } from '../../lib/hooks';
 import { href } from '../../lib/route';
 import { ACTION_DONE, evidence, excess, ruleName, RULES } from '../../lib/trust';
-import { Chart } from '../../ui/chart';
+import { Chart, rising } from '../../ui/chart';
 import { Avatar, Card, Empty, Figure, Problem } from '../../ui/parts';
 import { decimals } from '../../ui/ranking';
 import { Effects } from './moderation';
@@ -313,7 +313,7 @@ function Form({ review, board }: { review: Review; board?: Board }) {
 
 function Recent({ review, board, sent, busy }: { review: Review; board?: Board; sent: api.Submission[] | null; busy: boolean }) {
     const past = useMemo(() => (sent || []).filter((s) => s.score != null && !s.delta).slice().reverse(), [sent]);
-    const x = useMemo(() => past.map((s) => Date.parse(s.at) / 1000), [past]);
+    const x = useMemo(() => rising(past.map((s) => Date.parse(s.at) / 1000)), [past]);
     const series = useMemo(() => [
         { label: 'accepted', values: past.map((s) => (s.outcome === 'accepted' || s.outcome === 'unchanged' ? Number(s.score) : null)), points: true },
         { label: 'not counted', values: past.map((s) => (s.outcome === 'refused' || s.outcome === 'tentative' ? Number(s.score) : null)), points: true, none: true, warn: true },
