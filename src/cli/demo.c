@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung demo - four boards on a server, with simulated players.
+/* rung demo - five boards on a server, with simulated players.
  *
- * The boards differ in what a score means. A thousand players with names, countries and guilds join as they play, and
- * a few rivals compete at the top. It uses HTTP only, as a game would. */
+ * The boards differ in what a score means; on one of them the players meet in matches, and on another a score that
+ * nobody reaches honestly waits for a review now and then. A thousand players with names, countries and guilds join as
+ * they play, and a few rivals compete at the top. It uses HTTP only, as a game would. */
 #include "cli/ask.h"
 
 #include "base/alloc.h"
@@ -21,6 +22,9 @@ enum {
     BATCH_MAX = 2000,
     TURN_MS = 250,
     PAST_EACH = 4, /* scores of a player before the demo begins */
+    PAST_MS = 6 * 3600000,
+    SCORES_PER_MATCH = 8,
+    SCORES_PER_CHEAT = 400,
     RIVALS = 12,
     FRIENDS = 6,
     NAME_SIZE = 24,
@@ -87,7 +91,10 @@ static void sprint_score(demo *d, uint32_t player) {
 }
 
 static void puzzle_score(demo *d, uint32_t player) {
-    RUNG_JSON_MEMBER(&d->body, "score", uint, 10 * (below(d, 60) + skill_of(player) / 3 + 5));
+    uint32_t cheat =
+        below(d, SCORES_PER_CHEAT) == 0 ? 300 : 0; /* more than the board's rule allows */
+    RUNG_JSON_MEMBER(&d->body, "score", uint,
+                     10 * (below(d, 60) + skill_of(player) / 3 + 5 + cheat));
 }
 
 static void trending_score(demo *d, uint32_t player) {
@@ -107,7 +114,8 @@ static const demo_board boards[] = {
      "\"windows\":[\"all\",\"day\"],\"scopes\":[\"country\"]}",
      sprint_score},
     {"puzzle",
-     "{\"title\":\"Daily puzzle\",\"rank\":\"dense\",\"windows\":[\"day\",\"week\",\"all\"]}",
+     "{\"title\":\"Daily puzzle\",\"rank\":\"dense\",\"windows\":[\"day\",\"week\",\"all\"],"
+     "\"rules\":[{\"rule\":\"max\",\"value\":1000,\"action\":\"review\"}]}",
      puzzle_score},
     {"trending",
      "{\"title\":\"Trending "
@@ -115,6 +123,9 @@ static const demo_board boards[] = {
      trending_score},
 };
 enum { BOARD_COUNT = sizeof boards / sizeof boards[0] };
+
+static const char *const duels = "{\"title\":\"Duels\",\"update\":\"glicko2\",\"windows\":[\"all\","
+                                 "\"day\"],\"scopes\":[\"country\"]}";
 
 /* PUT first + name + second + other, where `second` may be "". */
 static int put(demo *d, const char *first, const char *name, const char *second, const char *other,
@@ -132,6 +143,8 @@ static int make_boards(demo *d) {
     int code = RUNG_EXIT_OK;
     for (size_t i = 0; code == RUNG_EXIT_OK && i < BOARD_COUNT; i++)
         code = put(d, "/v1/boards/", boards[i].id, "", "", rung_slice_str(boards[i].definition));
+    if (code == RUNG_EXIT_OK)
+        code = put(d, "/v1/boards/", "duels", "", "", rung_slice_str(duels));
     return code;
 }
 
@@ -278,13 +291,61 @@ static int play(demo *d, uint32_t count, bool is_past) {
         return code;
     rung_json_writer_reset(&d->body);
     for (uint32_t i = 0; i < count; i++)
-        write_score(d, who[i],
-                    is_past ? rung_clock_now(&clock) - (int64_t)below(d, 6 * 3600000) : 0);
+        write_score(d, who[i], is_past ? rung_clock_now(&clock) - (int64_t)below(d, PAST_MS) : 0);
     code = rung_ask_submit(d->self, d->client, rung_json_written(&d->body), &reply);
     if (code)
         return code;
     d->sent += count;
     return reply.status < 300 ? RUNG_EXIT_OK : rung_ask_fail(d->self, &reply);
+}
+
+/* ---- matches ---- */
+
+static void write_side(demo *d, uint32_t player, uint32_t place) {
+    char id[NAME_SIZE];
+    rung_json_writer *w = &d->body;
+    name_of(player, id);
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "place", uint, place);
+    RUNG_JSON_OPEN(w, "players", array);
+    rung_json_write_string(w, rung_slice_str(id));
+    rung_json_close_array(w);
+    rung_json_close_object(w);
+}
+
+/* Skill and the luck of the day decide; a draw if they come out alike. */
+static void write_match(demo *d, int64_t at_ms) {
+    rung_json_writer *w = &d->body;
+    uint32_t a = who_plays(d), b;
+    do {
+        b = who_plays(d);
+    } while (b == a);
+    uint32_t of_a = (skill_of(a) + below(d, 60)) / 4, of_b = (skill_of(b) + below(d, 60)) / 4;
+    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "sides", array);
+    write_side(d, a, of_a >= of_b ? 1 : 2);
+    write_side(d, b, of_b >= of_a ? 1 : 2);
+    rung_json_close_array(w);
+    if (at_ms)
+        RUNG_JSON_MEMBER(w, "at", int, at_ms);
+    rung_json_close_object(w);
+}
+
+/* `count` matches; those of the past in the order in which they were played. */
+static int meet(demo *d, uint32_t count, bool is_past) {
+    rung_path path = {0};
+    rung_reply reply;
+    rung_clock clock = rung_clock_real();
+    int64_t now_ms = rung_clock_now(&clock);
+    if (!count)
+        return RUNG_EXIT_OK;
+    rung_json_writer_reset(&d->body);
+    rung_json_open_array(&d->body);
+    for (uint32_t i = 0; i < count; i++)
+        write_match(d, is_past ? now_ms - PAST_MS + (int64_t)PAST_MS * i / count : 0);
+    rung_json_close_array(&d->body);
+    rung_path_add(&path, "/v1/boards/duels/matches");
+    return rung_ask_for(d->self, d->client, "POST", &path, rung_json_written(&d->body), &reply);
 }
 
 static int play_past(demo *d) {
@@ -295,6 +356,8 @@ static int play_past(demo *d) {
         code = play(d, count, true);
         left -= count;
     }
+    if (code == RUNG_EXIT_OK && !rung_is_interrupted())
+        code = meet(d, d->players < BATCH_MAX ? d->players : BATCH_MAX, true);
     return code;
 }
 
@@ -310,6 +373,8 @@ static int play_on(demo *d, const demo_args *args) {
         uint32_t count = due < BATCH_MAX ? (uint32_t)due : BATCH_MAX;
         if (count > 0)
             code = play(d, count, false);
+        if (code == RUNG_EXIT_OK && count > 0)
+            code = meet(d, (count + below(d, SCORES_PER_MATCH)) / SCORES_PER_MATCH, false);
         done += due; /* what exceeds a batch is dropped */
         rung_pause_ms(TURN_MS);
     }
@@ -329,7 +394,7 @@ static int run_all(demo *d, const demo_args *args) {
         code = play_past(d);
     if (code)
         return code;
-    printf("boards arena, sprint, puzzle and trending on %s, %s scores so far; playing\n",
+    printf("boards arena, sprint, puzzle, trending and duels on %s, %s scores so far; playing\n",
            rung_client_url(d->client), rung_count_text(d->sent, count));
     fflush(stdout);
     return play_on(d, args);
@@ -360,9 +425,9 @@ static int run_demo(const rung_command *self, rung_client *client, void *argumen
 const rung_command rung_command_demo = {
     .name = "demo",
     .summary = "fill a server with demo boards and simulated players",
-    .details = "Creates the boards arena, sprint, puzzle and trending and submits scores of a\n"
-               "thousand players until Ctrl-C. Use a server without real data; ./dev up starts\n"
-               "both.\n"
+    .details = "Creates the boards arena, sprint, puzzle, trending and duels and submits scores\n"
+               "and matches of a thousand players until Ctrl-C. Use a server without real data;\n"
+               "./dev up starts both.\n"
                "\n"
                "  rung demo & rung watch arena --window day\n",
     RUNG_OPTIONS(demo_args, demo_options),

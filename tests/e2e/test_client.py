@@ -346,11 +346,13 @@ class Client(ServerTest):
 
     def test_demo(self):
         out = self.rung("demo", "--players", "30", "--rate", "200", "--seconds", "2")
-        self.assertIn("arena, sprint, puzzle and trending", out)
-        self.assertEqual({b["id"] for b in self.server.get("/v1/boards").json["boards"]}, {"arena", "sprint", "puzzle", "trending"})
-        for board in ("arena", "sprint", "puzzle", "trending"):
+        self.assertIn("arena, sprint, puzzle, trending and duels", out)
+        boards = ("arena", "sprint", "puzzle", "trending", "duels")
+        self.assertEqual({b["id"] for b in self.server.get("/v1/boards").json["boards"]}, set(boards))
+        for board in boards:
             self.assertGreater(self.server.get(f"/v1/boards/{board}/top").json["total"], 5, board)
         self.assertGreater(len(self.server.get("/v1/boards/arena/teams").json["entries"]), 1)
+        self.assertGreater(self.server.get("/v1/boards/duels/top").json["entries"][0]["rating"]["games"], 1)
         self.rung("demo", "--players", "30", "--seconds", "1")  # once more on the same boards
 
 
