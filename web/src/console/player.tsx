@@ -51,7 +51,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
             <header class="page-head player-head">
                 <Avatar id={id} name={name} large />
                 <div>
-                    <h1>{name}{id === me && <span class="you">you</span>}{who.data?.banned && <span class="badge warn">banned{who.data.bannedUntil ? ` until ${format.when(who.data.bannedUntil)}` : ''}</span>}</h1>
+                    <h1>{name}{id === me && <span class="you">you</span>}{who.data?.banned && <span class="badge warn">{who.data.isShadow ? 'shadow banned' : 'banned'}{who.data.bannedUntil ? ` until ${format.when(who.data.bannedUntil)}` : ''}</span>}</h1>
                     <p class="quiet">{[id, ...Object.entries(who.data?.attributes || {}).map(([k, v]) => format.scopeValue(k, v))].join(' · ')}</p>
                 </div>
                 <span class="spring" />
@@ -68,7 +68,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
                     </div>
                     <aside class="side-column" aria-label="Now">
                         {!who.data?.isHidden && <Feed id={id} onNews={places.reload} />}
-                        {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} until={who.data?.bannedUntil} places={places.data || []} onDone={reload} />}
+                        {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} until={who.data?.bannedUntil} isShadow={Boolean(who.data?.isShadow)} places={places.data || []} onDone={reload} />}
                         {operate && <Notes player={id} />}
                     </aside>
                 </div>
@@ -123,7 +123,7 @@ function History({ ranked, id, query, operate }: { ranked: Place[]; id: string; 
             {ranked.length > 1 && <Tabs label="Board" quiet items={ranked.slice(0, 8).map((p) => ({
                 name: p.board.title || p.board.id, href: href(operate ? ['admin', 'player', id] : ['p', id], { board: p.board.id }), on: p === place }))} />}
             {isRating(place.board.update) && <RatingCurve player={id} board={place.board} key={`rating ${place.board.id}`} />}
-            <RankHistory player={id} board={place.board} kind={kinds[0]?.kind || 'all'} key={place.board.id} />
+            <RankHistory player={id} board={place.board} kind={kinds[0]?.kind || 'all'} quietly={isRating(place.board.update)} key={place.board.id} />
         </Card>
         {isRating(place.board.update) && <MatchList player={id} board={place.board} titled={ranked.length > 1} key={`matches ${place.board.id}`} />}
         </>

@@ -9,13 +9,14 @@ import { pickSeries, seriesName } from '../lib/series';
 import { Chart } from '../ui/chart';
 import { Empty, Problem } from '../ui/parts';
 
-export function RankHistory({ player, board, kind, compact }: { player: string; board: Board; kind: string; compact?: boolean }) {
+export function RankHistory({ player, board, kind, compact, quietly }: {
+    player: string; board: Board; kind: string; compact?: boolean; quietly?: boolean }) {
     const all = useLoad((signal) => api.history(player, board.id, signal), [player, board.id, useKey()]);
     const series = useMemo(() => pickSeries(all.data || [], kind), [all.data, kind]);
     const x = useMemo(() => (series ? series.points.map((p) => Date.parse(p.at) / 1000) : []), [series]);
     const lines = useMemo(() => [{ label: 'rank', values: series ? series.points.map((p) => p.rank) : [] }], [series]);
     if (all.error && !compact) return <Problem error={all.error} retry={all.reload} what="No history is kept of this player" />;
-    if (!series) return compact || !all.data ? null : <Empty title="No history yet">Ranks are kept at the end of every day and window.</Empty>;
+    if (!series) return compact || quietly || !all.data ? null : <Empty title="No history yet">Ranks are kept at the end of every day and window.</Empty>;
     const { points } = series;
     const last = points[points.length - 1], best = Math.min(...points.map((p) => p.rank));
     return (

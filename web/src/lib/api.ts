@@ -470,13 +470,14 @@ export interface Profile {
     attributes: Record<string, string>;
     banned: boolean;
     bannedUntil?: string;
+    isShadow?: boolean; // banned, without the player seeing it
     isHidden?: boolean; // who asks may see boards, but not people
 }
 
 export async function profile(player: string, signal?: AbortSignal): Promise<Profile> {
-    const { profile, banned, banned_until } = await get(['players', player], {}, signal);
+    const { profile, banned, banned_until, shadow } = await get(['players', player], {}, signal);
     const { name, avatar, ...attributes } = profile;
-    return { name, attributes, banned, bannedUntil: banned_until };
+    return { name, attributes, banned, bannedUntil: banned_until, isShadow: Boolean(shadow) };
 }
 
 const HISTORY_DAYS = 180;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { currentKey, offers, onKeyChange, whenBuilt } from './api';
+import { currentKey, describes, offers, onKeyChange, whenBuilt } from './api';
 import { watch, type LiveStatus } from './live';
 import type { Message } from './sse';
 import { parse, type Route } from './route';
@@ -100,16 +100,19 @@ export function useKey(): string {
     return key;
 }
 
-// Does this server have such a call? False until it is known.
-export function useOffers(path: string, method = 'get'): boolean {
+// Does this server have such a call, or such a field of a schema? False until it is known.
+export const useOffers = (path: string, method = 'get') => useKnown(() => offers(path, method), [path, method]);
+export const useDescribes = (schema: string, field: string) => useKnown(() => describes(schema, field), [schema, field]);
+
+function useKnown(ask: () => Promise<boolean>, deps: unknown[]): boolean {
     const [is, set] = useState(false);
     useEffect(() => {
         let here = true;
-        offers(path, method).then((found) => here && set(found), () => undefined);
+        ask().then((found) => here && set(found), () => undefined);
         return () => {
             here = false;
         };
-    }, [path, method]);
+    }, deps);
     return is;
 }
 

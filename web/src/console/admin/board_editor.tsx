@@ -5,7 +5,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../../lib/api';
 import { bodyOf, emptyForm, formOf, isRating, isReviewed, KINDS, LIMITS, mistakes, type Form } from '../../lib/definition';
 import { PARAMETERS } from '../../lib/trust';
-import { useKey, useLoad, useTitle } from '../../lib/hooks';
+import { useDescribes, useKey, useLoad, useTitle } from '../../lib/hooks';
 import { href } from '../../lib/route';
 import { windowName } from '../../lib/format';
 import { Card, Copy, Problem } from '../../ui/parts';
@@ -310,14 +310,7 @@ function Limits({ form, set, wrong }: Part) {
 
 // Only where the server knows sketch boards.
 function Kind({ form, set }: Part) {
-    const [hasSketches, setHas] = useState(false);
-    useEffect(() => {
-        let here = true;
-        api.describes('Board', 'sketch').then((is) => here && setHas(is), () => undefined);
-        return () => {
-            here = false;
-        };
-    }, []);
+    const hasSketches = useDescribes('Board', 'sketch');
     if (!hasSketches) return null;
     return (
         <Card title="Kind">

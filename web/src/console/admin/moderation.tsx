@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import * as api from '../../lib/api';
 import * as audit from '../../lib/audit';
 import * as format from '../../lib/format';
-import { useKey, useLoad } from '../../lib/hooks';
+import { useDescribes, useKey, useLoad } from '../../lib/hooks';
 import { href } from '../../lib/route';
 import { decimals } from '../../ui/ranking';
 import { Card, Moment, Problem } from '../../ui/parts';
@@ -14,8 +14,8 @@ const HOUR = 3600e3;
 const TERMS: [string, string, number][] = [['', 'until it is lifted', 0], ['h', 'for an hour', HOUR], ['d', 'for a day', 24 * HOUR], ['w', 'for a week', 168 * HOUR],
     ['m', 'for 30 days', 720 * HOUR], ['at', 'until a date…', 0]];
 
-export function Moderation({ player, name, banned, until, places, onDone }: {
-    player: string; name: string; banned: boolean; until?: string; places: Place[]; onDone: () => void }) {
+export function Moderation({ player, name, banned, until, isShadow, places, onDone }: {
+    player: string; name: string; banned: boolean; until?: string; isShadow?: boolean; places: Place[]; onDone: () => void }) {
     const [open, setOpen] = useState(false);
     const done = () => {
         setOpen(false);
@@ -25,7 +25,7 @@ export function Moderation({ player, name, banned, until, places, onDone }: {
         <Card title="Moderation">
             {!open ? (
                 <>
-                    <p class="quiet">{banned ? `Hidden from every ranking${until ? ` until ${format.when(until)}` : ''}. Lifting the ban puts every entry back exactly where it was.`
+                    <p class="quiet">{banned ? `Hidden from ${isShadow ? 'everybody but themselves' : 'every ranking'}${until ? ` until ${format.when(until)}` : ''}. Lifting the ban puts every entry back exactly where it was.`
                         : 'A ban hides the player from every ranking at once. It can be undone.'}</p>
                     <div class="buttons"><button class={'button' + (banned ? '' : ' danger')} type="button" onClick={() => setOpen(true)}>{banned ? 'Unban…' : 'Ban…'}</button></div>
                 </>
@@ -39,6 +39,8 @@ function Act({ player, name, banned, places, onDone, onCancel }: {
     const [reason, setReason] = useState('');
     const [term, setTerm] = useState('');
     const [until, setUntil] = useState('');
+    const [shadow, setShadow] = useState(false);
+    const hasShadow = useDescribes('Ban', 'shadow');
     const [busy, setBusy] = useState(false);
     const [error, setError] = useState('');
     const act = async () => {
@@ -48,7 +50,7 @@ function Act({ player, name, banned, places, onDone, onCancel }: {
             const ms = TERMS.find(([id]) => id === term)![2];
             const end = term === 'at' ? until : ms ? new Date(Date.now() + ms).toISOString() : '';
             if (banned) await api.unban(player);
-            else await api.ban(player, { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(end ? { until: end } : {}) });
+            else await api.ban(player, { ...(reason.trim() ? { reason: reason.trim() } : {}), ...(end ? { until: end } : {}), ...(shadow ? { shadow } : {}) });
             onDone();
         } catch (problem) {
             setError((problem as Error).message);
@@ -69,6 +71,7 @@ function Act({ player, name, banned, places, onDone, onCancel }: {
                         <select value={term} onChange={(event) => setTerm(event.currentTarget.value)}>
                             {TERMS.map(([id, text]) => <option key={id} value={id}>{text}</option>)}
                         </select></label>
+                    {hasShadow && <div class="checks shadow"><label><input type="checkbox" checked={shadow} onChange={(event) => setShadow(event.currentTarget.checked)} />Shadow ban: the player sees no difference</label></div>}
                     {term === 'at' && <Moment label="Until" value={until} onChange={setUntil} />}
                     <label class="field"><span>Reason <small>for the audit trail, optional</small></span>
                         <input value={reason} maxLength={200} onInput={(event) => setReason(event.currentTarget.value)} /></label>
