@@ -13,21 +13,28 @@ typedef struct chain {
     uint32_t count;                /* of all that were added */
 } chain;
 
-/* Where the part that begins at `at` ends: at the separator, unless that is inside quotes. */
-static const char *end_of_part(const char *at, const char *end, char separator) {
+/* Where the part that begins at `at` ends: at the separator, unless that is inside quotes. A quote that is never closed
+ * is none, and none is believed after it: else a client could write one, and hide what its proxy adds. */
+static const char *end_of_part(const char *at, const char *end, char separator, bool *has_quotes) {
+    const char *from = at;
     bool is_quoted = false;
     for (; at < end && (is_quoted || *at != separator); at++) {
         if (*at == '\\' && is_quoted && at + 1 < end)
             at++;
         else if (*at == '"')
-            is_quoted = !is_quoted;
+            is_quoted = *has_quotes && !is_quoted;
     }
-    return at;
+    if (!is_quoted)
+        return at;
+    *has_quotes = false;
+    const char *plain = memchr(from, separator, (size_t)(end - from));
+    return plain ? plain : end;
 }
 
 static void add_entries(chain *c, rung_slice field) {
+    bool has_quotes = true;
     for (const char *at = field.ptr, *end = at + field.len; at <= end;) {
-        const char *stop = end_of_part(at, end, ',');
+        const char *stop = end_of_part(at, end, ',', &has_quotes);
         c->entries[c->count++ % CHAIN_MAX] = rung_slice_trim(at, stop);
         at = stop + 1;
     }
@@ -35,8 +42,9 @@ static void add_entries(chain *c, rung_slice field) {
 
 /* The address of an element of Forwarded: for=192.0.2.1;proto=https, for="[2001:db8::1]:443". */
 static rung_slice find_for(rung_slice element) {
+    bool has_quotes = true;
     for (const char *at = element.ptr, *end = at + element.len; at < end;) {
-        const char *stop = end_of_part(at, end, ';');
+        const char *stop = end_of_part(at, end, ';', &has_quotes);
         rung_slice pair = rung_slice_trim(at, stop);
         if (pair.len > 4 && strncasecmp(pair.ptr, "for=", 4) == 0) {
             rung_slice value = rung_slice_of(pair.ptr + 4, pair.len - 4);

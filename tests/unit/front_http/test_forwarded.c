@@ -43,6 +43,9 @@ TEST(x_forwarded_for) {
     expect("10.0.0.1", by, "X-Forwarded-For: 203.0.113.7,\r\n", "10.0.0.1:0");
     expect("10.0.0.1", by, "X-Forwarded-For: [2001:db8::7]:443\r\n", "[2001:db8::7]:443");
     expect("10.0.0.1", by, "X-Forwarded-For: 2001:db8::7\r\n", "[2001:db8::7]:0");
+    /* a quote that a client opened hides nothing */
+    expect("10.0.0.1", by, "X-Forwarded-For: \", 203.0.113.7\r\n", "203.0.113.7:0");
+    expect("10.0.0.1", by, "X-Forwarded-For: \"a\\\", \", 203.0.113.7\r\n", "203.0.113.7:0");
     /* the other header is not looked at */
     expect("10.0.0.1", by, "Forwarded: for=203.0.113.7\r\n", "10.0.0.1:0");
 }
@@ -57,6 +60,10 @@ TEST(nobody_else_is_heard) {
 
 TEST(forwarded) {
     rung_forwarded_by by = RUNG_FORWARDED_FORWARDED;
+    /* a quote that a client opened hides nothing */
+    expect("10.0.0.1", by, "Forwarded: for=\"x, for=203.0.113.7\r\n", "203.0.113.7:0");
+    expect("10.0.0.1", by, "Forwarded: for=\"x\\, for=\"203.0.113.7\";proto=https\r\n",
+           "203.0.113.7:0");
     expect("10.0.0.1", by, "Forwarded: for=203.0.113.7\r\n", "203.0.113.7:0");
     expect("10.0.0.1", by, "Forwarded: proto=https;For=203.0.113.7;by=10.0.0.1\r\n",
            "203.0.113.7:0");
