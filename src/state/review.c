@@ -232,25 +232,38 @@ rung_status rung__apply_reviewed(rung_state *s, const rung_event *e, rung_err *e
     return RUNG_OK;
 }
 
+/* All at once: thousands may expire together, and each would move those behind it. */
+static void take_expired(rung_state *s) {
+    rung__reviews *all = &s->reviews;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        rung__review *r = &all->items[i];
+        if (r->expires_ms <= s->time_ms) {
+            rung__digest_subtract(&s->digest, review_digest(r));
+            rung_alloc_free(s->alloc, r->findings, findings_bytes(r->finding_count));
+            continue;
+        }
+        all->players[kept] = all->players[i];
+        all->items[kept++] = *r;
+    }
+    all->count = kept;
+}
+
 rung_status rung__reviews_expire(rung_state *s) {
     rung__reviews *all = &s->reviews;
     if (!all->count || s->time_ms < all->next_ms)
         return RUNG_UNCHANGED;
-    rung_status any = RUNG_UNCHANGED;
-    for (uint32_t i = 0; i < all->count;) {
+    for (uint32_t i = 0; i < all->count; i++) {
         rung__review r = all->items[i];
-        if (r.expires_ms > s->time_ms) {
-            i++;
-            continue;
-        }
-        take(s, i, &r);
-        any = RUNG_OK;
         /* What cannot be counted any more is rejected. */
-        if (r.outcome == RUNG_VERDICT_PROMOTE && promote(s, &r, NULL) == RUNG_ENOMEM)
+        if (r.expires_ms <= s->time_ms && r.outcome == RUNG_VERDICT_PROMOTE &&
+            promote(s, &r, NULL) == RUNG_ENOMEM)
             return RUNG_ENOMEM;
     }
+    uint32_t before = all->count;
+    take_expired(s);
     note_next(all);
-    return any;
+    return all->count < before ? RUNG_OK : RUNG_UNCHANGED;
 }
 
 /* ---- questions ---- */
