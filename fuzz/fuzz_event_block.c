@@ -66,7 +66,8 @@ static void try_columns(const uint8_t *data, size_t size) {
     size_t n =
         ZSTD_compress(bytes + HEADER_SIZE, sizeof bytes - HEADER_SIZE, data + 2, size - 2, 1);
     CHECK(!ZSTD_isError(n));
-    memcpy(bytes, "REVB\1\0\0\0\0\0\0\0", 12);
+    memcpy(bytes, "REVB\0\0\0\0\0\0\0\0", 12);
+    bytes[4] = 1 + data[1] / 128; /* version */
     rung_put32(bytes + 12, rung_get16(data) % RUNG_EVENT_BLOCK_ROWS_MAX + 1);
     rung_put32(bytes + 16, (uint32_t)(size - 2));
     rung_put32(bytes + 8, rung_crc32c(0, bytes, HEADER_SIZE + n));

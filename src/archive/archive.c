@@ -82,9 +82,8 @@ bool rung_archive_kind_read(rung_slice kind, rung_archive_score *s) {
     s->is_removal = rung_slice_eq(kind, RUNG_SLICE("removal"));
     if (s->is_delta || s->is_removal || rung_slice_eq(kind, RUNG_SLICE("score")))
         return true;
-    for (s->command = RUNG_ZCOMMAND_SREM; s->command; s->command--)
-        if (rung_slice_eq(kind,
-                          rung_slice_str(rung_zcommand_kind_name((rung_zcommand_kind)s->command))))
+    for (s->command = RUNG_ARCHIVE_KINDS_END - 1; s->command; s->command--)
+        if (rung_slice_eq(kind, rung_slice_str(rung_archive_kind_of(s))))
             return true;
     return false;
 }

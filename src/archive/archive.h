@@ -36,6 +36,7 @@ typedef struct rung_archive_effect {
         result; /* of a submission; count 0: none. Of one that a limit refused, types[0] and decimals[0]
                                  * are those of the board's score */
     rung_slice before, after; /* JSON; may be empty */
+    rung_slice results;       /* of an event with several players (results.h); empty: not known */
 } rung_archive_effect;
 
 /* One value of a scope or team attribute at the time a window closed, such as "country:FI". */
@@ -217,12 +218,7 @@ RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_
                                        rung_slice *out);
 void rung__archive_forget(rung_archive *a);
 
-/* What a score event is: "score", "delta", "removal", or the name of a Redis command. And back; false: not known. */
-static inline const char *rung_archive_kind_of(const rung_archive_score *s) {
-    if (s->command)
-        return rung_zcommand_kind_name((rung_zcommand_kind)s->command);
-    return s->is_removal ? "removal" : s->is_delta ? "delta" : "score";
-}
+/* Back from rung_archive_kind_of(); false: not known. */
 bool rung_archive_kind_read(rung_slice kind, rung_archive_score *s);
 
 /* The window as of a moment had a standing whose player was erased since. */

@@ -9,6 +9,7 @@
 
 #include "archive/change.h"
 #include "archive/postgres/postgres_archive.h"
+#include "archive/results.h"
 #include "archive/sampler.h"
 #include "archive/sqlite/sqlite_archive.h"
 #include "base/random.h"
@@ -35,6 +36,7 @@ struct rung_attach {
     rung_archive *archive;
     rung_sampler *sampler;
     rung_log *log;
+    const rung_state *state; /* the last that an event that is no score was applied to */
     rung_archive *readers[RUNG_ATTACH_READERS_MAX]; /* opened when asked for */
     uint32_t reader_count;
     const char *vfs;
@@ -333,6 +335,7 @@ static void before(void *ctx, const rung_state *state, int64_t ts_ms) {
 /* Without memory the record lacks it. */
 static void prepare(void *ctx, const rung_state *state, uint64_t seq, const rung_event *event) {
     rung_attach *a = ctx;
+    a->state = state;
     rung_json_writer old = {.alloc = a->config.alloc}, new = {.alloc = a->config.alloc};
     if (!rung_event_is_audited(event) || !rung_follower_wants(a->follower, seq))
         return;
@@ -341,6 +344,15 @@ static void prepare(void *ctx, const rung_state *state, uint64_t seq, const rung
         rung_follower_change(a->follower, seq, rung_json_written(&old), rung_json_written(&new));
     rung_json_writer_deinit(&old);
     rung_json_writer_deinit(&new);
+}
+
+/* What came of an event with several players. It is applied alone, and was prepared. */
+static void hand_results(rung_attach *a, uint64_t seq, const rung_event *event) {
+    rung_buffer packed = {.alloc = a->config.alloc};
+    if (!rung_results_has(event) || !rung_follower_wants(a->follower, seq))
+        return;
+    rung_results_pack(a->state, event, &packed);
+    rung_follower_results(a->follower, seq, packed);
 }
 
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
@@ -355,6 +367,8 @@ static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_ev
     }
     if (changed_seq)
         mark(a, changed_seq, 0);
+    if (count == 1 && statuses[0] >= 0 && events[0]->kind != RUNG_EVENT_SCORE)
+        hand_results(a, first_seq, events[0]);
     rung_follower_applied(a->follower, first_seq, count, statuses, outcomes);
 }
 

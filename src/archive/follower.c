@@ -56,6 +56,16 @@ typedef struct item {
 
 typedef RUNG_LIST(item) item_list;
 
+/* What came of an event with several players. */
+typedef struct player_results {
+    RUNG_LINK(struct player_results) link;
+    uint64_t seq;
+    size_t size;
+    rung_buffer packed; /* results.h */
+} player_results;
+
+typedef RUNG_LIST(player_results) results_list;
+
 /* What came of an event. */
 typedef struct result {
     rung_value values[RUNG_COLUMNS_MAX]; /* the score afterwards; or the limit that refused it */
@@ -84,6 +94,9 @@ struct rung_follower {
     result *ring;
     uint64_t ring_first;
     uint32_t ring_start, ring_count;
+    results_list
+        results_queue; /* in order of sequence, like the queue, but a snapshot need not wait for them */
+    size_t results_bytes;
     uint64_t mark_seq; /* an event that waits, and since when: for behind_ms */
     int64_t mark_ms;
     rung_follower_stats stats;
@@ -125,6 +138,14 @@ static void list_free(rung_follower *f, item_list *l) {
         RUNG_LIST_REMOVE(l, i, link);
         release_bytes(i);
         rung_alloc_free(f->config.alloc, i, sizeof *i);
+    }
+}
+
+static void results_free(rung_follower *f, results_list *l) {
+    for (player_results *c; (c = l->first);) {
+        RUNG_LIST_REMOVE(l, c, link);
+        rung_buffer_deinit(&c->packed);
+        rung_alloc_free(f->config.alloc, c, sizeof *c);
     }
 }
 
@@ -271,6 +292,27 @@ void rung_follower_change(rung_follower *f, uint64_t seq, rung_slice before, run
         return;
     rung_buffer_deinit(&packed);
     rung_alloc_free(f->config.alloc, i, i ? sizeof *i : 0);
+}
+
+void rung_follower_results(rung_follower *f, uint64_t seq, rung_buffer packed) {
+    player_results *c = rung_alloc_get(f->config.alloc, sizeof *c);
+    size_t size = packed.size + sizeof *c;
+    pthread_mutex_lock(&f->lock);
+    bool is_new = is_to_come(f, seq);
+    bool is_kept = c && !packed.is_failed && is_new && size <= f->config.results_bytes_max &&
+                   f->results_bytes <= f->config.results_bytes_max - size;
+    if (is_kept) {
+        f->results_bytes += size;
+        *c = (player_results){.seq = seq, .size = size, .packed = packed};
+        RUNG_LIST_APPEND(&f->results_queue, c, link);
+    } else if (is_new) {
+        f->stats.statuses_lost++;
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (is_kept)
+        return;
+    rung_buffer_deinit(&packed);
+    rung_alloc_free(f->config.alloc, c, c ? sizeof *c : 0);
 }
 
 bool rung_follower_wants(rung_follower *f, uint64_t seq) {
@@ -423,9 +465,20 @@ static void add_change(rung_archive_effect *effect, const item *change) {
     effect->after = rung_slice_of(bytes.ptr + change->before_len, bytes.len - change->before_len);
 }
 
+/* The results of event `seq`, from `*next` on. Under the lock: the owner may append behind it. */
+static rung_slice find_results(rung_follower *f, player_results **next, uint64_t seq) {
+    if (!*next || (*next)->seq > seq)
+        return (rung_slice){0};
+    pthread_mutex_lock(&f->lock);
+    while (*next && (*next)->seq < seq)
+        *next = (*next)->link.next;
+    pthread_mutex_unlock(&f->lock);
+    return *next && (*next)->seq == seq ? rung_buffer_slice(&(*next)->packed) : (rung_slice){0};
+}
+
 static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq,
-                              const item *next, const result *came, int64_t *log_time_ms,
-                              rung_err *err) {
+                              const item *next, player_results **next_results, const result *came,
+                              int64_t *log_time_ms, rung_err *err) {
     if (r->seq != seq)
         return RUNG_FAIL(err, RUNG_ECORRUPT,
                          "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
@@ -443,6 +496,7 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
         *log_time_ms = f->event.ts_ms;
     rung_archive_effect effect = effect_of(came);
     add_change(&effect, find_change(f, next, seq));
+    effect.results = find_results(f, next_results, seq);
     return rung_archive_add_event(f->config.archive, seq, &f->event, *log_time_ms, &effect, err);
 }
 
@@ -483,7 +537,8 @@ static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_e
 /* Add events from + 1 .. last with everything that belongs to them. `*done_out` is the last one added: less than
  * `last` if the log has not synced the rest yet. */
 static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, item *next,
-                              uint64_t *done_out, int64_t *log_time_ms, rung_err *err) {
+                              player_results *results, uint64_t *done_out, int64_t *log_time_ms,
+                              rung_err *err) {
     rung_log_record records[RECORDS_AT_ONCE];
     uint64_t seq = from;
     rung_status st = RUNG_OK;
@@ -499,8 +554,8 @@ static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, it
             break;
         for (size_t i = 0; st >= 0 && i < count; i++) {
             seq++;
-            st = add_record(f, &records[i], seq, next, &f->results[seq - from - 1], log_time_ms,
-                            err);
+            st = add_record(f, &records[i], seq, next, &results, &f->results[seq - from - 1],
+                            log_time_ms, err);
             if (st >= 0)
                 st = add_items(f, seq, &next, err);
         }
@@ -543,17 +598,17 @@ static rung_status begin(rung_follower *f, uint64_t from, uint64_t *done_out, ru
     return st < 0 ? st : RUNG_PARTIAL;
 }
 
-/* One transaction; `next` is the first item that waits. RUNG_OK with its last event, possibly none; RUNG_PARTIAL as
- * begin(); after a failure nothing has changed. */
+/* One transaction; `next` and `results` are the first ones that wait. RUNG_OK with its last event, possibly none;
+ * RUNG_PARTIAL as begin(); after a failure nothing has changed. */
 static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, item *next,
-                                 uint64_t *done_out, rung_err *err) {
+                                 player_results *results, uint64_t *done_out, rung_err *err) {
     rung_archive *a = f->config.archive;
     int64_t log_time_ms = f->log_time_ms;
     rung_status st = begin(f, from, done_out, err);
     if (st == RUNG_PARTIAL)
         return st;
     if (st >= 0)
-        st = add_events(f, from, last, next, done_out, &log_time_ms, err);
+        st = add_events(f, from, last, next, results, done_out, &log_time_ms, err);
     if (st >= 0 && *done_out == from) {
         rung_archive_rollback(a);
         return RUNG_OK;
@@ -589,9 +644,15 @@ static rung_status skip_gap(rung_follower *f, uint64_t from, uint64_t *done_out,
 /* ---- the thread: its life ---- */
 
 /* After a commit up to `done`. Lock held. Returns the items it contains, which are those up to `items_seq`, to be
- * freed (F3). */
-static item_list settle(rung_follower *f, uint64_t done, uint64_t items_seq) {
+ * freed (F3), and the results. */
+static item_list settle(rung_follower *f, uint64_t done, uint64_t items_seq,
+                        results_list *results) {
     item_list archived = {0};
+    for (player_results *c; (c = f->results_queue.first) && c->seq <= done;) {
+        RUNG_LIST_REMOVE(&f->results_queue, c, link);
+        f->results_bytes -= c->size;
+        RUNG_LIST_APPEND(results, c, link);
+    }
     for (item *i; (i = f->queue.first) && i->seq <= items_seq;) {
         RUNG_LIST_REMOVE(&f->queue, i, link);
         f->pinned_bytes -= i->size;
@@ -618,9 +679,11 @@ static item_list settle(rung_follower *f, uint64_t done, uint64_t items_seq) {
 
 /* Lock held on entry and return; released while it frees. */
 static void settle_and_free(rung_follower *f, uint64_t done, uint64_t items_seq) {
-    item_list archived = settle(f, done, items_seq);
+    results_list results = {0};
+    item_list archived = settle(f, done, items_seq, &results);
     pthread_mutex_unlock(&f->lock);
     list_free(f, &archived);
+    results_free(f, &results);
     pthread_mutex_lock(&f->lock);
 }
 
@@ -646,13 +709,14 @@ static rung_status one_batch(rung_follower *f) {
                   target_seq(f) - from < 4 * (uint64_t)f->config.batch_events;
     ring_span ring = {f->ring_first, f->ring_start, f->ring_count};
     item *next = f->queue.first;
+    player_results *results = f->results_queue.first;
     rung_err err = {0};
     f->is_second = false;
     pthread_mutex_unlock(&f->lock);
     if (!is_gap)
         take_results(f, &ring, last);
-    rung_status st =
-        is_gap ? skip_gap(f, from, &done, &err) : archive_batch(f, from, last, next, &done, &err);
+    rung_status st = is_gap ? skip_gap(f, from, &done, &err)
+                            : archive_batch(f, from, last, next, results, &done, &err);
     pthread_mutex_lock(&f->lock);
     f->stats.is_writer = st == RUNG_OK || (st == RUNG_PARTIAL && !f->is_second);
     if (st < 0) {
@@ -825,6 +889,7 @@ static rung_follower_config with_defaults(const rung_follower_config *config) {
     c.gather_ms = c.gather_ms ? c.gather_ms : 100;
     c.statuses_max = c.statuses_max ? c.statuses_max : 1u << 20;
     c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : (size_t)1 << 30;
+    c.results_bytes_max = c.results_bytes_max ? c.results_bytes_max : (size_t)256 << 20;
     c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : 50;
     c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : 5000;
     c.stop_ms = c.stop_ms ? c.stop_ms : 5000;
@@ -836,6 +901,7 @@ static rung_follower_config with_defaults(const rung_follower_config *config) {
 
 static void release(rung_follower *f) {
     list_free(f, &f->queue);
+    results_free(f, &f->results_queue);
     rung_alloc_free(f->config.alloc, f->ring,
                     f->ring ? f->config.statuses_max * sizeof *f->ring : 0);
     rung_alloc_free(f->config.alloc, f->results,

@@ -29,6 +29,7 @@
 #define RUNG_ARCHIVE_FOLLOWER_H
 
 #include "archive/archive.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/worker.h"
 #include "journal/log.h"
@@ -51,9 +52,10 @@ typedef struct rung_follower_config {
     /* After a transaction, wait this long for more events unless as many as fit already wait: a transaction costs as
      * much as some hundred events. 0: 100. */
     uint32_t gather_ms;
-    int64_t keep_ms;         /* remove what is older than this, by log time; 0: keep everything */
-    uint32_t statuses_max;   /* waiting, with outcomes; 0: 1,048,576 */
-    size_t pinned_bytes_max; /* of closed windows waiting; 0: 1 GiB */
+    int64_t keep_ms;          /* remove what is older than this, by log time; 0: keep everything */
+    uint32_t statuses_max;    /* waiting, with outcomes; 0: 1,048,576 */
+    size_t pinned_bytes_max;  /* of closed windows waiting; 0: 1 GiB */
+    size_t results_bytes_max; /* of results of events with several players, waiting; 0: 256 MiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
     uint32_t stop_ms;                    /* how long destroy keeps archiving; 0: 5000 */
     uint32_t sample_top;                 /* players of a daily sample; 0: 1000 */
@@ -85,6 +87,9 @@ void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
 /* What event `seq`, the next to be applied, will change: JSON, which is copied. Left out of the archive if too much
  * waits already. */
 void rung_follower_change(rung_follower *f, uint64_t seq, rung_slice before, rung_slice after);
+/* The scores of the players that event `seq`, the next to be reported as applied, named (results.h). Takes ownership
+ * of the bytes. Left out of the archive if too much waits already. */
+void rung_follower_results(rung_follower *f, uint64_t seq, rung_buffer packed);
 /* Is the event still to be archived? */
 bool rung_follower_wants(rung_follower *f, uint64_t seq);
 /* Call it from on_close, before the event is reported as applied. */

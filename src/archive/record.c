@@ -6,6 +6,7 @@
 #include "archive/archive.h"
 
 #include "archive/closed_window.h"
+#include "archive/results.h"
 #include "archive/scope_census.h"
 #include "codec/board_json.h"
 #include "codec/json_writer.h"
@@ -200,22 +201,44 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     return st;
 }
 
-/* ---- the rows of Redis commands ---- */
+/* ---- events with several rows: Redis commands, matches ---- */
 
 /* The rows of one event. */
 typedef struct command_rows {
     rung_archive *archive;
     rung_archive_score row; /* what they have in common; `part` is that of the last one */
+    rung_slice results;     /* of the rows to come */
 } command_rows;
 
-static rung_status add_row(command_rows *r, rung_zcommand_kind command, rung_slice board,
-                           rung_slice player, rung_slice meta, rung_err *err) {
+static command_rows rows_of(rung_archive *a, uint64_t seq, const rung_event *e, int64_t log_time_ms,
+                            const rung_archive_effect *effect) {
+    return (command_rows){.archive = a,
+                          .row = {.seq = seq,
+                                  .at_ms = log_time_ms,
+                                  .ts_ms = e->ts_ms,
+                                  .status = effect->status,
+                                  .rule = effect->rule},
+                          .results = effect->results};
+}
+
+static rung_status add_row(command_rows *r, uint32_t command, rung_slice board, rung_slice player,
+                           rung_slice meta, rung_err *err) {
     r->row.part++;
     r->row.command = (uint8_t)command;
     r->row.board = board;
     r->row.player = player;
     r->row.meta = meta;
     return r->archive->ops->add_score(r->archive, &r->row, err);
+}
+
+/* A row about a player, with the score after the event: results are in the order of these rows. */
+static rung_status add_player_row(command_rows *r, uint32_t command, rung_slice board,
+                                  rung_slice player, rung_slice meta, rung_err *err) {
+    bool has_result = rung_results_next(&r->results, &r->row.result);
+    r->row.has_result = has_result && !r->row.is_removal && r->row.status >= 0;
+    rung_status st = add_row(r, command, board, player, meta, err);
+    r->row.has_result = false;
+    return st;
 }
 
 /* A row for each member that ZADD or ZREM names. */
@@ -228,7 +251,7 @@ static rung_status add_members(command_rows *r, rung_zcommand *c, rung_err *err)
         r->row.values = (rung_archive_values){.count = !r->row.is_removal,
                                               .values = {{.d = item.number}},
                                               .types = {RUNG_SCORE_REAL}};
-        st = add_row(r, 0, c->key, item.name, (rung_slice){0}, err);
+        st = add_player_row(r, 0, c->key, item.name, (rung_slice){0}, err);
     }
     r->row.is_delta = r->row.is_removal = false;
     r->row.values.count = 0;
@@ -288,22 +311,76 @@ static rung_status add_command(command_rows *r, rung_zcommand *c, rung_err *err)
     return st;
 }
 
-/* Every command has its rows. The log has commands as they were sent, so results are not known. */
+/* Every command has its rows. */
 static rung_status add_commands(rung_archive *a, uint64_t seq, const rung_event *e,
                                 int64_t log_time_ms, const rung_archive_effect *effect,
                                 rung_err *err) {
-    command_rows r = {.archive = a,
-                      .row = {.seq = seq,
-                              .at_ms = log_time_ms,
-                              .ts_ms = e->ts_ms,
-                              .status = effect->status,
-                              .rule = effect->rule}};
+    command_rows r = rows_of(a, seq, e, log_time_ms, effect);
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
     rung_status st = RUNG_OK;
     while (st >= 0 && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
         st = add_command(&r, &c, err);
     return st;
+}
+
+static void put_match_entry(rung_json_writer *w, const rung_match_entry *m) {
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "side", uint, m->side);
+    RUNG_JSON_MEMBER(w, "place", int, m->place);
+    if (m->weight != 1)
+        RUNG_JSON_MEMBER(w, "weight", real, m->weight);
+    if (m->played != 1)
+        RUNG_JSON_MEMBER(w, "played", real, m->played);
+    rung_json_close_object(w);
+}
+
+/* A row for each player, with the rating after the match. */
+static rung_status add_match(rung_archive *a, uint64_t seq, const rung_event *e,
+                             int64_t log_time_ms, const rung_archive_effect *effect,
+                             rung_err *err) {
+    command_rows r = rows_of(a, seq, e, log_time_ms, effect);
+    rung_match_cursor c = {.rest = e->match.packed};
+    rung_match_entry entry;
+    rung_status st = RUNG_OK;
+    r.row.id = e->match.id;
+    r.row.has_at = e->match.has_at;
+    r.row.at_ms = e->match.has_at ? e->match.at_ms : log_time_ms;
+    while (st >= 0 && rung_match_next(&c, &entry)) {
+        rung_json_writer w = {.alloc = a->alloc};
+        put_match_entry(&w, &entry);
+        st = w.is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory")
+                         : add_player_row(&r, RUNG_ARCHIVE_MATCH, e->match.board, entry.player,
+                                          rung_json_written(&w), err);
+        rung_json_writer_deinit(&w);
+    }
+    return st;
+}
+
+/* A verdict that lets a tentative score count. */
+static rung_status add_promotion(rung_archive *a, uint64_t seq, const rung_event *e,
+                                 int64_t log_time_ms, const rung_archive_effect *effect,
+                                 rung_err *err) {
+    command_rows r = rows_of(a, seq, e, log_time_ms, effect);
+    char id[RUNG_REVIEW_ID_TEXT_MAX];
+    rung_json_writer w = {.alloc = a->alloc};
+    rung_json_open_object(&w);
+    RUNG_JSON_MEMBER(&w, "review", string,
+                     rung_slice_of(id, rung_review_id_format(e->reviewed.id, id)));
+    rung_json_close_object(&w);
+    rung_status st = w.is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory")
+                                 : add_player_row(&r, RUNG_ARCHIVE_PROMOTED, e->reviewed.board,
+                                                  e->reviewed.player, rung_json_written(&w), err);
+    rung_json_writer_deinit(&w);
+    return st;
+}
+
+/* The board's scores are others from here on. */
+static rung_status add_swap(rung_archive *a, uint64_t seq, const rung_event *e, int64_t log_time_ms,
+                            const rung_archive_effect *effect, rung_err *err) {
+    command_rows r = rows_of(a, seq, e, log_time_ms, effect);
+    rung_slice nobody = {0};
+    return add_row(&r, RUNG_ARCHIVE_SWAPPED, e->swapped.board, nobody, nobody, err);
 }
 
 /* The members of the details. */
@@ -436,8 +513,9 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_TICK:
     case RUNG_EVENT_BOARD_FILLED: /* of a shadow, which nobody sees */
-    case RUNG_EVENT_MATCH:        /* its entries arrive with the windows that close */
         return RUNG_OK; /* friendships are not archived; windows that a tick closed arrive separately */
+    case RUNG_EVENT_MATCH:
+        return add_match(a, seq, e, log_time_ms, effect, err);
     case RUNG_EVENT_BOARD_DEFINED:
         board = e->defined.board;
         break;
@@ -468,6 +546,8 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         player = e->reviewed.player;
         if (e->reviewed.verdict == RUNG_VERDICT_BAN)
             st = a->ops->hide(a, seq, (rung_slice){0}, player, RUNG_HIDDEN_BANNED, true, err);
+        else if (e->reviewed.verdict == RUNG_VERDICT_PROMOTE)
+            st = add_promotion(a, seq, e, log_time_ms, effect, err);
         break;
     case RUNG_EVENT_NOTED:
         player = e->noted.player;
@@ -478,6 +558,7 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         break;
     case RUNG_EVENT_BOARD_SWAPPED:
         board = e->swapped.board;
+        st = add_swap(a, seq, e, log_time_ms, effect, err);
         break;
     case RUNG_EVENT_SHADOW_DROPPED:
         board = e->dropped.board;

@@ -74,12 +74,10 @@ static bool reserve(rung_sampler *s, uint32_t board, uint32_t pair) {
 }
 
 /* Without memory the player is left out. */
-void rung_sampler_note(rung_sampler *s, const rung_event *event) {
+static void note(rung_sampler *s, rung_slice board, rung_slice player) {
     uint32_t pair[2], number = rung_names_count(s->pairs);
-    if (event->kind != RUNG_EVENT_SCORE || number >= s->max ||
-        rung_names_intern(s->boards, event->score.board, &pair[0]) < 0 ||
-        rung_names_intern(s->players, event->score.player, &pair[1]) < 0 ||
-        !reserve(s, pair[0], number) ||
+    if (number >= s->max || rung_names_intern(s->boards, board, &pair[0]) < 0 ||
+        rung_names_intern(s->players, player, &pair[1]) < 0 || !reserve(s, pair[0], number) ||
         rung_names_intern(s->pairs, rung_slice_of(pair, sizeof pair), &number) != RUNG_OK)
         return;
     line *l = &s->lines[pair[0]];
@@ -88,6 +86,36 @@ void rung_sampler_note(rung_sampler *s, const rung_event *event) {
     else
         l->first = number;
     l->last = number;
+}
+
+static void note_commands(rung_sampler *s, rung_slice rest) {
+    rung_zcommand c;
+    rung_zcommand_item item;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        while (c.kind == RUNG_ZCOMMAND_ZADD && rung_zcommand_item_next(&c, &item))
+            note(s, c.key, item.name);
+}
+
+static void note_match(rung_sampler *s, const rung_match_event *match) {
+    rung_match_cursor c = {.rest = match->packed};
+    rung_match_entry entry;
+    while (rung_match_next(&c, &entry))
+        note(s, match->board, entry.player);
+}
+
+void rung_sampler_note(rung_sampler *s, const rung_event *event) {
+    if (event->kind == RUNG_EVENT_SCORE)
+        note(s, event->score.board, event->score.player);
+    else if (event->kind == RUNG_EVENT_KEYS)
+        note_commands(s, event->keys.packed);
+    else if (event->kind == RUNG_EVENT_MATCH)
+        note_match(s, &event->match);
+    else if (event->kind == RUNG_EVENT_REVIEWED)
+        note(s, event->reviewed.board, event->reviewed.player);
+}
+
+uint32_t rung_sampler_count(const rung_sampler *s) {
+    return rung_names_count(s->pairs);
 }
 
 static rung_slice player_of(const rung_sampler *s, uint32_t number) {

@@ -2,7 +2,7 @@
 /* sampler.h - at the end of each day (UTC, by log time), sample every board: the top places, and everyone who played.
  *
  *     rung_sampler_before(s, state, f, ts_ms);     // before an event with that ts is applied
- *     rung_sampler_note(s, &event);                // after a score was applied
+ *     rung_sampler_note(s, &event);                // after an event was applied
  *
  * It remembers the day's players up to a limit. Beyond the limit, and for the part of a day before a restart, it
  * samples only the top places. A sample belongs to the first event of the new day, so a replay takes it again at the
@@ -25,5 +25,6 @@ void rung_sampler_destroy(rung_sampler *s); /* accepts NULL */
 /* Sample every board (its `all` window, or its first) if `ts_ms` begins a new day. Otherwise one comparison. */
 void rung_sampler_before(rung_sampler *s, const rung_state *state, rung_follower *f, int64_t ts_ms);
 void rung_sampler_note(rung_sampler *s, const rung_event *event);
+uint32_t rung_sampler_count(const rung_sampler *s); /* pairs of board and player noted today */
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/rule.h"
+#include "model/zcommand.h"
 #include "state/state.h"
 
 typedef struct rung_archive rung_archive; /* the implementation's */
@@ -47,11 +48,20 @@ typedef struct rung_archive_score {
     bool has_result;
     rung_archive_values result;
     bool is_removal; /* the player was removed from the board: no values */
-    /* Of an event with Redis commands (model/zcommand.h): its position in it, from 1, and the command that it stands
-     * for if that is not about a single member: no player, no values. 0: neither. */
+    /* Of an event with several rows: its position in it, from 1. 0: the only one. */
     uint32_t part;
+    /* 0: a score, delta or removal. A rung_zcommand_kind: a Redis command that is not about a single member: no player,
+     * no values. Or one of the kinds below. */
     uint8_t command;
 } rung_archive_score;
+
+/* Kinds of rows beside Redis commands, for rung_archive_score.command. Stored: the values never change. */
+enum {
+    RUNG_ARCHIVE_MATCH = 16,    /* a player of a match: no values; meta has side, place, ... */
+    RUNG_ARCHIVE_PROMOTED = 17, /* a tentative score that counts from now on: no values */
+    RUNG_ARCHIVE_SWAPPED = 18,  /* the board has the content of its shadow: no player */
+    RUNG_ARCHIVE_KINDS_END,
+};
 
 /* One record of the audit trail. Texts that do not apply are empty. */
 typedef struct rung_archive_audit {
@@ -77,6 +87,16 @@ typedef struct rung_archive_refusals {
     uint64_t count;
     uint64_t first_seq, last_seq;
 } rung_archive_refusals;
+
+/* What a row is: "score", "delta", "removal", "match", "promoted", "swapped", or the name of a Redis command. */
+static inline const char *rung_archive_kind_of(const rung_archive_score *s) {
+    static const char *const kinds[] = {"match", "promoted", "swapped"};
+    if (s->command >= RUNG_ARCHIVE_MATCH)
+        return kinds[s->command - RUNG_ARCHIVE_MATCH];
+    if (s->command)
+        return rung_zcommand_kind_name((rung_zcommand_kind)s->command);
+    return s->is_removal ? "removal" : s->is_delta ? "delta" : "score";
+}
 
 typedef struct rung_archive_window {
     int64_t key; /* key of the implementation */

@@ -741,14 +741,14 @@ class Windows(ServerTest):
         self.assertEqual((page["player"], page["next"]), ("ada", None))
         shown = [{k: v for k, v in s.items() if k not in ("seq", "at")} for s in page["submissions"]]
         self.assertEqual(shown, [
-            {"board": "visits", "outcome": "accepted"},
-            {"board": "laps", "delta": 1.25, "columns": {"time": 7}, "outcome": "accepted"},
-            {"board": "race", "score": 60, "meta": "{half", "outcome": "accepted"},
-            {"board": "race", "score": 101, "outcome": "refused", "reason": "refused"},
-            {"board": "race", "score": 41, "id": "one", "outcome": "refused", "reason": "id_conflict"},
-            {"board": "race", "score": 40, "id": "one", "outcome": "duplicate"},
-            {"board": "race", "score": 40, "id": "one", "outcome": "unchanged"},
-            {"board": "race", "score": 50, "meta": {"level": [1, "a\nb"]}, "outcome": "accepted"}])
+            {"board": "visits", "kind": "score", "result": 1, "outcome": "accepted"},
+            {"board": "laps", "kind": "delta", "delta": 1.25, "columns": {"time": 7}, "result": 1.25, "outcome": "accepted"},
+            {"board": "race", "kind": "score", "score": 60, "meta": "{half", "result": 60, "outcome": "accepted"},
+            {"board": "race", "kind": "score", "score": 101, "outcome": "refused", "reason": "refused"},
+            {"board": "race", "kind": "score", "score": 41, "id": "one", "outcome": "refused", "reason": "id_conflict"},
+            {"board": "race", "kind": "score", "score": 40, "id": "one", "outcome": "duplicate"},
+            {"board": "race", "kind": "score", "score": 40, "id": "one", "result": 50, "outcome": "unchanged"},
+            {"board": "race", "kind": "score", "score": 50, "meta": {"level": [1, "a\nb"]}, "result": 50, "outcome": "accepted"}])
         # Pages, of all and of one board, are the whole in its order.
         for board in ("", "&board=race"):
             whole, pages, before = ask(f"?{board[1:]}")["submissions"] if board else page["submissions"], [], ""

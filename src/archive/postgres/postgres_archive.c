@@ -126,20 +126,37 @@ static const char copy_scope_standings[] =
     " FROM STDIN (FORMAT binary)";
 
 /* The last result of each player among events $1 .. $2, which came at times $3 .. $4; or none after a removal. */
-static const char put_user_scores[] =
-    "WITH latest AS (SELECT DISTINCT ON (board, player) board, player, kind, result, result1,"
-    " result2, result_format, at_ms, seq FROM score_events WHERE seq BETWEEN $1 AND $2"
-    " AND ts_ms BETWEEN $3 AND $4 AND (result IS NOT NULL OR kind = 'removal')"
-    " ORDER BY board, player, seq DESC, part DESC),"
-    " gone AS (DELETE FROM user_scores u USING latest l WHERE l.kind = 'removal'"
-    " AND u.board = l.board AND u.player = l.player)"
-    " INSERT INTO user_scores (board, player, score, column1, column2, score_format, at_ms, seq)"
-    " SELECT board, player, result, result1, result2, result_format, at_ms, seq FROM latest"
-    " WHERE kind <> 'removal' ON CONFLICT (board, player) DO UPDATE SET score = excluded.score, "
-    "column1 = "
-    "excluded.column1,"
-    " column2 = excluded.column2, score_format = excluded.score_format, at_ms = excluded.at_ms,"
-    " seq = excluded.seq";
+/* Rows since the last sending. */
+#define SENT "s.seq BETWEEN $1 AND $2 AND s.ts_ms BETWEEN $3 AND $4"
+#define DONE "(s.status IS NULL OR s.status = 'OK')"
+/* After these nothing is known of the board's scores: they change members without naming them. */
+#define ENDS_BOARD_SQL SENT " AND s.kind IN ('zpop', 'zremrange', 'swapped') AND " DONE
+
+static const char end_user_scores[] =
+    "DELETE FROM user_scores u USING (SELECT DISTINCT s.board FROM score_events s"
+    " WHERE " ENDS_BOARD_SQL ") e WHERE u.board = e.board";
+
+/* The last result of each player; without one the player is gone, or the score is not known. */
+#define PUT_USER_SCORES(before, after)                                                             \
+    "WITH " before                                                                                 \
+    "latest AS (SELECT DISTINCT ON (s.board, s.player) s.board, s.player, s.result, s.result1,"    \
+    " s.result2, s.result_format, s.at_ms, s.seq FROM score_events s " after                       \
+    " s.player <> '' AND " SENT " AND (s.result IS NOT NULL OR s.kind = 'removal' OR " DONE ")"    \
+    " ORDER BY s.board, s.player, s.seq DESC, s.part DESC),"                                       \
+    " gone AS (DELETE FROM user_scores u USING latest l WHERE l.result IS NULL"                    \
+    " AND u.board = l.board AND u.player = l.player)"                                              \
+    " INSERT INTO user_scores (board, player, score, column1, column2, score_format, at_ms, seq)"  \
+    " SELECT board, player, result, result1, result2, result_format, at_ms, seq FROM latest"       \
+    " WHERE result IS NOT NULL ON CONFLICT (board, player) DO UPDATE SET score = excluded.score,"  \
+    " column1 = excluded.column1, column2 = excluded.column2,"                                     \
+    " score_format = excluded.score_format, at_ms = excluded.at_ms, seq = excluded.seq"
+
+static const char put_user_scores[] = PUT_USER_SCORES("", "WHERE");
+static const char put_user_scores_after_ends[] = PUT_USER_SCORES(
+    "ends AS (SELECT DISTINCT ON (s.board) s.board, s.seq, s.part FROM score_events s"
+    " WHERE " ENDS_BOARD_SQL " ORDER BY s.board, s.seq DESC, s.part DESC), ",
+    "LEFT JOIN ends e ON e.board = s.board"
+    " WHERE (e.seq IS NULL OR (s.seq, s.part) > (e.seq, e.part)) AND");
 
 typedef enum copied { C_SCORES, C_AUDIT, C_STANDINGS, C_SCOPE_STANDINGS, C_COUNT } copied;
 static const char *const copy_sql[C_COUNT] = {copy_scores, copy_audit, copy_standings,
@@ -202,7 +219,8 @@ typedef struct postgres_archive {
     /* a batch */
     uint64_t score_seq, audit_seq;     /* of the last row of each, */
     int32_t audit_entry;               /* to number the records of one event */
-    bool has_results;                  /* rows since the last sending have some */
+    bool has_results;                  /* rows since the last sending have some, or end some */
+    bool has_ends;                     /* some end all scores of a board */
     uint64_t first_seq;                /* of those rows */
     int64_t ts_min_ms, ts_max_ms;      /* of those rows */
     int64_t seen_from_ms, seen_to_ms;  /* times whose partition exists or is wanted */
@@ -716,13 +734,17 @@ static rung_status send_copy(postgres_archive *a, copied which, rung_err *err) {
 }
 
 static rung_status send_user_scores(postgres_archive *a, rung_err *err) {
-    if (!a->has_results)
-        return RUNG_OK;
-    a->has_results = false;
-    return ask(&a->port, put_user_scores,
-               ARGUMENTS(integer((int64_t)a->first_seq), integer((int64_t)a->score_seq),
-                         integer(a->ts_min_ms), integer(a->ts_max_ms)),
-               NULL, err);
+    bool has_ends = a->has_ends, has_results = a->has_results;
+    rung_status st = RUNG_OK;
+    argument sent[] = {integer((int64_t)a->first_seq), integer((int64_t)a->score_seq),
+                       integer(a->ts_min_ms), integer(a->ts_max_ms)};
+    a->has_results = a->has_ends = false;
+    if (has_ends)
+        st = ask(&a->port, end_user_scores, sent, 4, NULL, err);
+    if (st >= 0 && has_results)
+        st = ask(&a->port, has_ends ? put_user_scores_after_ends : put_user_scores, sent, 4, NULL,
+                 err);
+    return st;
 }
 
 static rung_status send_bulk(postgres_archive *a, bulked which, rung_err *err) {
@@ -778,7 +800,7 @@ static void forget_rows(postgres_archive *a) {
     }
     a->wanted[0] = a->wanted[1] = -1;
     a->seen_from_ms = a->seen_to_ms = 0;
-    a->has_results = false;
+    a->has_results = a->has_ends = false;
     a->first_seq = a->score_seq = a->audit_seq = 0;
 }
 
@@ -897,6 +919,11 @@ static void add_score_row(postgres_archive *a, const rung_archive_score *s) {
     rung__pgrow_text(b, rule_word(s->rule));
 }
 
+static bool ends_board(const rung_archive_score *s) {
+    return s->command == RUNG_ZCOMMAND_ZPOP || s->command == RUNG_ZCOMMAND_ZREMRANGE ||
+           s->command == RUNG_ARCHIVE_SWAPPED;
+}
+
 static rung_status pg_add_score(rung_archive *archive, const rung_archive_score *s, rung_err *err) {
     postgres_archive *a = self_of(archive);
     if (s->seq <= a->cursor_seq) { /* P2 */
@@ -910,7 +937,9 @@ static rung_status pg_add_score(rung_archive *archive, const rung_archive_score 
     }
     a->ts_min_ms = s->ts_ms < a->ts_min_ms ? s->ts_ms : a->ts_min_ms;
     a->ts_max_ms = s->ts_ms > a->ts_max_ms ? s->ts_ms : a->ts_max_ms;
-    a->has_results |= s->is_removal || (s->has_result && s->result.count);
+    bool is_done = s->status == RUNG_OK || s->status == RUNG_STATUS_UNKNOWN;
+    a->has_results |= s->player.len && (is_done || s->is_removal || s->has_result);
+    a->has_ends |= is_done && ends_board(s);
     want_month(a, s->ts_ms);
     add_score_row(a, s);
     return sent_if_large(a, C_SCORES, err);

@@ -220,10 +220,15 @@ static const char first[] =
     "  CASE WHEN taken_ms % 86400000 = 0 THEN 'daily' ELSE 'hourly' END, kind, window_id, place, sparse_rank,"
     "  dense_rank, entries, score FROM samples WHERE dropped_seq IS NULL;";
 
+/* 1 -> 2: rows of matches, promoted scores and swaps. An older program does not know them. */
+static const char kinds[] =
+    "COMMENT ON COLUMN score_events.kind IS"
+    " 'score, delta, removal, match, promoted, swapped, or the name of a Redis command';";
+
 /* clang-format on */
 
 const char *rung__postgres_step(int step) {
-    static const char *const steps[RUNG__POSTGRES_VERSION] = {first};
+    static const char *const steps[RUNG__POSTGRES_VERSION] = {first, kinds};
     RUNG_ASSERT(step >= 0 && step < RUNG__POSTGRES_VERSION);
     return steps[step];
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUNG__POSTGRES_VERSION 1 /* max(version) of schema_migrations when up to date */
+#define RUNG__POSTGRES_VERSION 2 /* max(version) of schema_migrations when up to date */
 
 /* The statements of step 0 .. RUNG__POSTGRES_VERSION - 1. */
 const char *rung__postgres_step(int step);

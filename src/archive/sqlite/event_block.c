@@ -10,11 +10,11 @@
 #include <zstd.h>
 
 #define MAGIC        "REVB"
-#define VERSION      1u
+#define VERSION      2u
 #define HEADER_SIZE  20u /* magic, version 2, zero 2, crc 4, rows 4, plain bytes 4 */
 #define CRC_AT       8u
 #define LEVEL        1
-#define COMMAND_BITS 4
+#define COMMAND_BITS 5 /* in version 1: 4 */
 #define BOARD_SLOTS  (2 * RUNG_EVENT_BLOCK_ROWS_MAX)
 
 enum {
@@ -305,7 +305,7 @@ static rung_status check_header(rung_slice bytes, rung_err *err) {
         return damaged(err, "it is not one");
     if (!is_intact(h, bytes.len))
         return damaged(err, "its checksum is wrong");
-    if (rung_get16(h + 4) != VERSION || rung_get16(h + 6) != 0)
+    if (rung_get16(h + 4) < 1 || rung_get16(h + 4) > VERSION || rung_get16(h + 6) != 0)
         return RUNG_FAIL(err, RUNG_EVERSION, "archive: a block of events has version %u",
                          (unsigned)rung_get16(h + 4));
     uint32_t rows = rung_get32(h + 12), plain = rung_get32(h + 16);
@@ -369,6 +369,7 @@ rung_status rung_event_block_open(rung_event_reader *r, rung_slice bytes, rung_e
         st = split_columns(r, err);
     if (st < 0)
         return st;
+    r->version = rung_get16((const uint8_t *)bytes.ptr + 4);
     r->rows = rung_get32((const uint8_t *)bytes.ptr + 12);
     r->seq = r->format = r->result_format = 0;
     r->ts_ms = 0;
@@ -395,18 +396,26 @@ static void get_format(rung_byte_reader *c, uint64_t *last, rung_archive_values 
     }
 }
 
-static void get_part(rung_byte_reader *c, rung_archive_score *s) {
-    uint64_t number = rung_get_number(c);
-    s->command = number & ((1 << COMMAND_BITS) - 1);
-    s->part = (uint32_t)(number >> COMMAND_BITS);
-    if (number >> COMMAND_BITS > UINT32_MAX || s->part == 0 || s->command > RUNG_ZCOMMAND_SREM)
+static bool is_command(uint8_t command) {
+    return command <= RUNG_ZCOMMAND_SREM ||
+           (command >= RUNG_ARCHIVE_MATCH && command < RUNG_ARCHIVE_KINDS_END);
+}
+
+static void get_part(rung_byte_reader *c, int bits, rung_archive_score *s) {
+    uint64_t number = rung_get_number(c), part = number >> bits;
+    uint8_t command = (uint8_t)(number & ((1u << bits) - 1));
+    if (part == 0 || part > UINT32_MAX || !is_command(command)) {
         rung_byte_reader_fail(c, "a command is not known");
+        return;
+    }
+    s->command = command;
+    s->part = (uint32_t)part;
 }
 
 static void get_rare(rung_event_reader *r, int flags, rung_archive_score *s) {
     rung_byte_reader *c = r->columns;
     if (flags & HAS_PART)
-        get_part(&c[RUNG_EVENT_COLUMN_PART], s);
+        get_part(&c[RUNG_EVENT_COLUMN_PART], r->version == 1 ? 4 : COMMAND_BITS, s);
     if (flags & HAS_ID)
         s->id = rung_get_text(&c[RUNG_EVENT_COLUMN_ID]);
     if (flags & HAS_META)

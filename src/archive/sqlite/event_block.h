@@ -29,7 +29,7 @@
 enum {
     RUNG_EVENT_COLUMN_SEQ,    /* number: how much more than the row before */
     RUNG_EVENT_COLUMN_FLAGS,  /* byte */
-    RUNG_EVENT_COLUMN_PART,   /* number, of rows with that flag: part * 16 + command */
+    RUNG_EVENT_COLUMN_PART,   /* number, of rows with that flag: part * 32 + command */
     RUNG_EVENT_COLUMN_BOARD,  /* number: the boards of the block, in order of appearance */
     RUNG_EVENT_COLUMN_BOARDS, /* text: their names */
     RUNG_EVENT_COLUMN_PLAYER, /* text */
@@ -83,6 +83,7 @@ typedef struct rung_event_reader {
     const rung_alloc *alloc;
     rung_buffer plain;
     void *zstd;
+    uint32_t version;
     uint32_t rows, done;
     rung_byte_reader columns[RUNG_EVENT_COLUMNS];
     uint32_t board_count;

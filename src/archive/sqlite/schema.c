@@ -292,11 +292,14 @@ static const char current[] =
     "  CASE WHEN taken_ms % 86400000 = 0 THEN 'daily' ELSE 'hourly' END, kind, window_id, place, sparse_rank,"
     "  dense_rank, entries, " SHOWN("score", "score_format") " FROM samples WHERE dropped_seq IS NULL;";
 
+/* 7 -> 8: rows of matches, promoted scores and swaps, in blocks of version 2. An older program must not read them. */
+static const char kinds[] = "UPDATE source SET cursor = cursor;";
+
 /* clang-format on */
 
 const char *rung__archive_schema_step(int step) {
     static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {
-        events, standings, views, scopes, actors, packed, current};
+        events, standings, views, scopes, actors, packed, current, kinds};
     RUNG_ASSERT(step >= 0 && step < RUNG_ARCHIVE_SCHEMA_VERSION);
     return steps[step];
 }

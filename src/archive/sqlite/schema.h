@@ -4,7 +4,7 @@
 #ifndef RUNG_ARCHIVE_SQLITE_SCHEMA_H
 #define RUNG_ARCHIVE_SQLITE_SCHEMA_H
 
-#define RUNG_ARCHIVE_SCHEMA_VERSION 7          /* PRAGMA user_version of an up-to-date file */
+#define RUNG_ARCHIVE_SCHEMA_VERSION 8          /* PRAGMA user_version of an up-to-date file */
 #define RUNG_ARCHIVE_APPLICATION_ID 0x52756e67 /* "Rung" */
 
 /* The statements of step 0 .. RUNG_ARCHIVE_SCHEMA_VERSION - 1. */

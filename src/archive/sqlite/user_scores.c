@@ -149,7 +149,9 @@ static int take(fold *f, const rung_archive_score *s) {
     bool is_done = s->status == RUNG_OK || s->status == RUNG_STATUS_UNKNOWN;
     if (s->command == RUNG_ZCOMMAND_FLUSH && is_done)
         return end_all(f);
-    if (s->command)
+    if (s->command == RUNG_ARCHIVE_SWAPPED)
+        return is_done ? end_board(f, s->board) : SQLITE_OK;
+    if (s->command && s->command < RUNG_ARCHIVE_MATCH)
         return is_done && ENDS_BOARD >> s->command & 1 ? end_board(f, s->board) : SQLITE_OK;
     if (s->has_result)
         return collect(f, s, false);

@@ -414,8 +414,15 @@ static void write_submission(rung_json_writer *w, const rung_archive_score *s, r
     RUNG_JSON_MEMBER(w, "board", string, s->board);
     if (s->values.count)
         write_archived_values(w, &s->values, s->is_delta, def);
+    RUNG_JSON_MEMBER(w, "kind", string, rung_slice_str(rung_archive_kind_of(s)));
     if (s->is_removal)
         RUNG_JSON_MEMBER(w, "removed", bool, true);
+    if (s->has_result && s->result.count) {
+        rung_column column = {.type = (rung_score_type)s->result.types[0],
+                              .decimals = s->result.decimals[0]};
+        RUNG_JSON_KEY(w, "result");
+        rung_score_json_write(w, &column, s->result.values[0]);
+    }
     if (s->id.len)
         RUNG_JSON_MEMBER(w, "id", string, s->id);
     if (s->meta.len)

@@ -677,7 +677,11 @@ static SCHEMA(
     FIELD("score", SCORE, "The score that was sent, if any."),
     FIELD("delta", SCORE, "The delta that was sent, if any."),
     FIELD("columns", OBJECT(columns_schema), "Its further columns, as long as the board exists."),
-    FIELD("removed", FLAG, "Present if true: not a score, but the removal by a Redis command."),
+    ALWAYS("kind", ENUM("score|delta|removal|match|promoted"),
+           "`removal`: the player was taken off the board; `match`: `meta` has side and place; "
+           "`promoted`: a tentative score counts from here on."),
+    FIELD("removed", FLAG, "Present if true: the kind is `removal`."),
+    FIELD("result", SCORE, "The player's score afterwards, in the board's first window, if known."),
     FIELD("id", STRING, "The id that was sent."),
     FIELD("meta", .types = RUNG_FIELD_ANY,
           "The `meta` that was sent: an object or array unchanged, anything else as text."),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "archive/sampler.h"
 
+#include "base/bytes.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -41,6 +42,37 @@ TEST(who_plays_again_costs_nothing) {
 
 TEST(there_are_at_most_so_many) {
     CHECK_EQ_U64(bytes_of(1, 5000, 1, 100), bytes_of(1, 100, 1, 100));
+}
+
+/* All players of a match and of a command take part in the day, as often as they are named. */
+TEST(matches_and_commands_are_played) {
+    const rung_zcommand_item items[] = {{RUNG_SLICE("ada"), 1}, {RUNG_SLICE("bob"), 2}};
+    const rung_zcommand add = {
+        .kind = RUNG_ZCOMMAND_ZADD, .key = RUNG_SLICE("b"), .item_count = 2, .items = items};
+    uint8_t command[256], players[256];
+    size_t len;
+    rung_err err = {0};
+    CHECK_OK(rung_zcommand_encode(&add, command, sizeof command, &len, &err));
+    rung_event keys = {.kind = RUNG_EVENT_KEYS,
+                       .keys = {.count = 1, .packed = rung_slice_of(command, len)}};
+    rung_byte_writer w = rung_byte_writer_of(players, sizeof players);
+    for (int i = 0; i < 2; i++)
+        CHECK(rung_match_put(
+            &w,
+            &(rung_match_entry){
+                .player = items[i].name, .is_first = true, .place = i, .weight = 1, .played = 1}));
+    rung_event match = {.kind = RUNG_EVENT_MATCH,
+                        .match = {.board = RUNG_SLICE("b"),
+                                  .player_count = 2,
+                                  .packed = rung_slice_of(players, (size_t)(w.at - players))}};
+    rung_sampler *s;
+    CHECK_OK(rung_sampler_create(rung_alloc_heap(), &(rung_hash_key){1, 2}, 0, &s));
+    CHECK_EQ_U64(rung_sampler_count(s), 0);
+    rung_sampler_note(s, &keys);
+    CHECK_EQ_U64(rung_sampler_count(s), 2);
+    rung_sampler_note(s, &match);
+    CHECK_EQ_U64(rung_sampler_count(s), 2);
+    rung_sampler_destroy(s);
 }
 
 RUNG_TEST_MAIN
