@@ -79,6 +79,9 @@ typedef enum rung_setting_kind {
       INT64_C(366) * 86400000, "with as_of: also keep the ranks of so long before, for movers")    \
     X(as_of_parent, NUMBER, "as_of.parent", "--as-of-parent", "0", "PID", 0, INT32_MAX,            \
       "of a helper that a server starts for as_of questions: ends with that process")              \
+    X(reconcile_every_ms, TIME, "reconcile.every", "--reconcile-every", "24h", "TIME", 0,          \
+      INT64_C(366) * 86400000,                                                                     \
+      "how often to compare log, snapshots, archive and state, slowly; 0s: never")                 \
     X(archive, TEXT, "archive", "--archive", "", "URL", 0, 0,                                      \
       "sqlite:FILE, postgres://... or off; default: archive.db in the data folder")                \
     X(archive_keep_ms, TIME, "archive.keep", "--archive-keep", "0s", "TIME", 0,                    \

@@ -94,6 +94,21 @@ static void add_settings(words *w, const rung_settings *set) {
             add_flag(w, rung_setting_table[i].flag, set->texts[i]);
 }
 
+static void clear(words *w) {
+    w->count = w->used = 0;
+    w->is_full = false;
+    w->archive[0] = '\0';
+}
+
+static void add_archive(words *w, const rung_settings *set) {
+    const char *archive = set->archive;
+    if (archive && strcmp(archive, "off") == 0)
+        add_flag(w, "--archive", "off");
+    else if (archive && (size_t)snprintf(w->archive, sizeof w->archive, "RUNG_ARCHIVE=%s",
+                                         archive) >= sizeof w->archive)
+        w->is_full = true;
+}
+
 static void write_words(words *w, const rung__past_helpers *all, const rung_helper *h,
                         const rung_moment *moment) {
     char text[PATH_MAX];
@@ -120,12 +135,7 @@ static void write_words(words *w, const rung__past_helpers *all, const rung_help
     snprintf(text, sizeof text, "%s/no-keys", h->folder);
     add_flag(w, "--keys", text);
     add_flag(w, "--allow-no-keys", "on");
-    const char *archive = all->settings->archive;
-    if (archive && strcmp(archive, "off") == 0)
-        add_flag(w, "--archive", "off");
-    else if (archive && (size_t)snprintf(w->archive, sizeof w->archive, "RUNG_ARCHIVE=%s",
-                                         archive) >= sizeof w->archive)
-        w->is_full = true;
+    add_archive(w, all->settings);
     add_flag(w, "--limits-connections", "16");
     add_flag(w, "--limits-idle-timeout", "24h");
     add_flag(w, "--gzip", "off");
@@ -144,8 +154,8 @@ static void clean_environment(words *w, char **out, size_t max) {
     out[count] = NULL;
 }
 
-/* `input` becomes its standard input; -1: none. */
-static int spawn(pid_t *pid_out, words *w, int input) {
+/* `input` becomes its standard input, `output` its standard output; -1: none. */
+static int spawn(pid_t *pid_out, words *w, int input, int output) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -158,7 +168,10 @@ static int spawn(pid_t *pid_out, words *w, int input) {
         posix_spawn_file_actions_adddup2(&files, input, 0);
     else
         posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    if (output >= 0)
+        posix_spawn_file_actions_adddup2(&files, output, 1);
+    else
+        posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -260,11 +273,9 @@ static rung_status start(void *ctx, const rung_moment *moment, rung_helper **out
         free_helper(h);
         return st;
     }
-    w.count = w.used = 0;
-    w.is_full = false;
-    w.archive[0] = '\0';
+    clear(&w);
     write_words(&w, all, h, moment);
-    int failure = w.is_full ? E2BIG : spawn(&h->pid, &w, -1);
+    int failure = w.is_full ? E2BIG : spawn(&h->pid, &w, -1, -1);
     if (failure) {
         leave_folder(h);
         free_helper(h);
@@ -278,8 +289,7 @@ static rung_status start(void *ctx, const rung_moment *moment, rung_helper **out
 int rung__helper_spawn(const rung_settings *set, uint64_t memory_max, int input, pid_t *pid_out) {
     static words w; /* large; the loop's thread */
     char text[32];
-    w.count = w.used = 0;
-    w.is_full = false;
+    clear(&w);
     add(&w, "rung");
     add(&w, "serve");
     add_settings(&w, set);
@@ -292,7 +302,31 @@ int rung__helper_spawn(const rung_settings *set, uint64_t memory_max, int input,
     add_flag(&w, "--resp", "off");
     add_flag(&w, "--logging-level", "error");
     w.word[w.count] = NULL;
-    return w.is_full ? E2BIG : spawn(pid_out, &w, input);
+    return w.is_full ? E2BIG : spawn(pid_out, &w, input, -1);
+}
+
+int rung__helper_reconcile(const rung_settings *set, uint64_t memory_max, uint64_t seq,
+                           const char *digest, int output, pid_t *pid_out) {
+    static words w; /* large; the loop's thread */
+    char text[64];
+    clear(&w);
+    add(&w, "rung");
+    add(&w, "reconcile");
+    add(&w, set->data);
+    add(&w, "--json");
+    snprintf(text, sizeof text, "%ld", (long)getpid());
+    add_flag(&w, "--parent", text);
+    snprintf(text, sizeof text, "%llu:%s", (unsigned long long)seq, digest);
+    add_flag(&w, "--digest", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)memory_max);
+    if (memory_max)
+        add_flag(&w, "--memory-max", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)set->archive_keep_ms / 1000);
+    if (set->archive_keep_ms >= 1000)
+        add_flag(&w, "--archive-keep", text);
+    add_archive(&w, set);
+    w.word[w.count] = NULL;
+    return w.is_full ? E2BIG : spawn(pid_out, &w, -1, output);
 }
 
 /* ---- ending ---- */

@@ -25,6 +25,11 @@ void rung__past_helpers_init(rung__past_helpers *h, const rung_settings *setting
 int rung__helper_spawn(const rung_settings *settings, uint64_t memory_max, int input,
                        pid_t *pid_out);
 
+/* `rung reconcile` on this server's folder and archive, which writes one JSON object to `output`: the state had this
+ * digest (32 hexadecimal digits) at `seq`. Returns 0 or an errno. */
+int rung__helper_reconcile(const rung_settings *settings, uint64_t memory_max, uint64_t seq,
+                           const char *digest, int output, pid_t *pid_out);
+
 /* In the helper: yield to everybody, and end with the process `parent`. False: that one is gone. */
 bool rung__past_helper_settle(uint64_t parent);
 

@@ -67,6 +67,8 @@ static void on_tick(void *ctx) {
         return;
     rung_hub_tick(s->hub);
     rung__server_look_ready(s);
+    if (s->stage == RUNG__STAGE_SERVING)
+        rung__reconcile_pass_tick(&s->reconcile, rung_hub_state(s->hub));
 }
 
 static void reload_keys(rung__server *s, bool is_forced) {
@@ -209,6 +211,7 @@ static void hold_signals(sigset_t *before_out) {
 static void tear_down(rung__server *s) {
     rung_err err = {0};
     leave_loop(s);
+    rung__reconcile_pass_end(&s->reconcile);
     rung_api_settle(s->api);
     if (s->hub && rung_hub_close(s->hub, &err) < 0)
         s->exit_code = rung__server_fail(s, &err);

@@ -7,6 +7,7 @@
 #include "app/kafka.h"
 #include "app/logging.h"
 #include "app/past_helper.h"
+#include "app/reconcile_pass.h"
 #include "app/replay_port.h"
 #include "archive/attach.h"
 #include "cli/command.h"
@@ -74,6 +75,7 @@ typedef struct rung__server {
     uint64_t memory_max;                   /* of the state; 0: no limit */
     rung__past_helpers past_helpers;
     rung__replay_helpers replay_helpers;
+    rung__reconcile_pass reconcile;
     rung_moment as_of; /* with settings.as_of */
 
     char keys_path[PATH_MAX];

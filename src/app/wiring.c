@@ -138,6 +138,12 @@ static bool on_feed_stat(void *ctx, rung_api_feed_stat *out) {
     return true;
 }
 
+static bool on_reconcile_stat(void *ctx, rung_api_reconcile_stat *out) {
+    const rung__server *s = ctx;
+    *out = s->reconcile.stat;
+    return s->reconcile.settings != NULL;
+}
+
 static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
     const rung__server *s = ctx;
     if (!s->resp)
@@ -200,6 +206,8 @@ static const rung_replay_port *set_up_replays(rung__server *s) {
 
 static rung_status set_up_http(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
+    if (!rung__server_is_replicated(s)) /* the servers of a shared log vote on digests instead */
+        rung__reconcile_pass_init(&s->reconcile, set, past_memory(set), rung__server_say, s);
     split_origins(s);
     uint32_t per_address = (uint32_t)set->per_address_max;
     rung_net_config net = {.alloc = rung_alloc_heap(),
@@ -228,6 +236,7 @@ static rung_status set_up_http(rung__server *s, rung_err *err) {
                            .resp_stat = on_resp_stat,
                            .ingest_stat = rung__server_ingest_stat,
                            .feed_stat = on_feed_stat,
+                           .reconcile_stat = on_reconcile_stat,
                            .key_changed = on_key_changed,
                            .progress = on_recovering,
                            .answered = s->logger.level > RUNG_LOG_DEBUG ? NULL : on_answered,

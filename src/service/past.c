@@ -164,7 +164,11 @@ static void wait_for_help(void *ctx) {
 }
 
 static rung_state_config state_config(rung_past *p) {
-    return (rung_state_config){.alloc = &p->meter.port, .hash_key = p->config.hash_key};
+    const rung_hub_follower *f = p->config.follower;
+    return (rung_state_config){.alloc = &p->meter.port,
+                               .hash_key = p->config.hash_key,
+                               .on_close = f ? f->on_close : NULL,
+                               .on_close_ctx = f ? f->ctx : NULL};
 }
 
 static rung_status load(rung_past *p, uint64_t seq, rung_err *err) {

@@ -52,7 +52,8 @@ typedef struct rung_past_config {
     rung_hash_key hash_key;
     const rung_threads *threads; /* NULL: the system's */
     bool may_be_empty;           /* a moment before the first record is the empty state */
-    /* Of the replayed records: before, applied, passed. May be NULL; not with the moment's since_ms. */
+    /* Of the replayed records: before, prepare, applied, passed, on_close. May be NULL; not with the moment's
+     * since_ms. */
     const rung_hub_follower *follower;
     /* `what` is "time", "snapshot" or "log". Return false to give up (RUNG_ECLOSED). May be NULL. */
     bool (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);

@@ -3,6 +3,9 @@
 #define _GNU_SOURCE
 #include "support/archive_contract.h"
 
+#include "archive/compare.h"
+#include "base/bytes.h"
+
 #include "support/check.h"
 #include "support/history_gen.h"
 #include "support/rng.h"
@@ -38,6 +41,7 @@ void archive_kit_init(archive_kit *k, rung_archive *archive) {
 void archive_kit_deinit(archive_kit *k) {
     archive_kit_commit(k);
     rung_state_destroy(k->state);
+    rung_buffer_deinit(&k->last);
 }
 
 rung_archive_effect archive_effect_of(rung_status st, const rung_outcome *o) {
@@ -73,7 +77,8 @@ rung_status archive_kit_apply(archive_kit *k, const rung_event *event) {
         st = rung_archive_add_packed(k->archive, rung_slice_of(k->packed[i].data, k->packed[i].len),
                                      &err);
         CHECK_MSG(st == RUNG_OK, "add_packed: %s", err.message);
-        rung_buffer_deinit(&k->packed[i]);
+        rung_buffer_deinit(&k->last);
+        k->last = k->packed[i];
     }
     k->packed_count = 0;
     if (event->kind != RUNG_EVENT_SCORE)
@@ -742,6 +747,92 @@ void archive_contract_commands(const archive_maker *m) {
     rung_archive_close(a);
 }
 
+static void add_now(rung_archive *a, uint64_t seq, const rung_event *e, rung_slice results) {
+    rung_err err = {0};
+    rung_archive_effect effect = {.status = RUNG_OK, .results = results};
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(rung_archive_add_event(a, seq, e, T0, &effect, &err));
+    CHECK_OK(rung_archive_commit(a, seq, T0, &err));
+}
+
+static void check_row(const rung_archive_score *s, const char *kind, const char *player,
+                      uint32_t part, const int64_t *result) {
+    CHECK_EQ_STR(rung_archive_kind_of(s), kind);
+    CHECK(rung_slice_eq(s->player, rung_slice_str(player)));
+    CHECK_EQ_U64(s->part, part);
+    CHECK_EQ_U64(s->has_result, result != NULL);
+    if (result)
+        CHECK(s->result.count == 1 && s->result.types[0] == RUNG_SCORE_INTEGER &&
+              s->result.values[0].i == *result);
+}
+
+/* Events that name several players: a row for each of them, with the score afterwards, as far as it is known. */
+void archive_contract_players(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    static char packed[1024];
+    uint8_t players[256];
+    const rung_zcommand_item two[] = {{RUNG_SLICE("ada"), 1.5}, {RUNG_SLICE("bob"), -2}};
+    const rung_zcommand add = {
+        .kind = RUNG_ZCOMMAND_ZADD, .key = RUNG_SLICE("race"), .item_count = 2, .items = two};
+    rung_event e = event_of_commands(&add, 1, packed);
+    /* one value each: the type, and eight bytes; of the second player nothing is known */
+    static const char one[] = "\1\0\7\0\0\0\0\0\0\0\0";
+    add_now(a, 5, &e, rung_slice_of(one, 11));
+    rung_byte_writer w = rung_byte_writer_of(players, sizeof players);
+    CHECK(rung_match_put(
+        &w,
+        &(rung_match_entry){
+            .player = RUNG_SLICE("ada"), .is_first = true, .place = 2, .weight = 1, .played = 1}));
+    CHECK(rung_match_put(&w, &(rung_match_entry){.player = RUNG_SLICE("bob"),
+                                                 .is_first = true,
+                                                 .place = 1,
+                                                 .weight = 1,
+                                                 .played = 0.5}));
+    e = (rung_event){.kind = RUNG_EVENT_MATCH,
+                     .ts_ms = T0,
+                     .match = {.board = RUNG_SLICE("race"),
+                               .id = RUNG_SLICE("m1"),
+                               .player_count = 2,
+                               .packed = rung_slice_of(players, (size_t)(w.at - players))}};
+    add_now(a, 6, &e, rung_slice_of("\1\0\1\0\0\0\0\0\0\0\1\0\2\0\0\0\0\0\0\0", 20));
+    e = (rung_event){.kind = RUNG_EVENT_REVIEWED,
+                     .ts_ms = T0,
+                     .reviewed = {.board = RUNG_SLICE("race"),
+                                  .player = RUNG_SLICE("ada"),
+                                  .id = 5,
+                                  .verdict = RUNG_VERDICT_PROMOTE}};
+    add_now(a, 7, &e, rung_slice_of("\1\0\3\0\0\0\0\0\0\0", 10));
+    e = (rung_event){.kind = RUNG_EVENT_BOARD_SWAPPED,
+                     .ts_ms = T0,
+                     .swapped = {.board = RUNG_SLICE("race"), .job = 1}};
+    add_now(a, 8, &e, (rung_slice){0});
+
+    rung_archive_score s[8];
+    uint32_t count;
+    CHECK_OK(rung_archive_reading.scores(
+        a, &(rung_archive_score_query){.board = RUNG_SLICE("race")}, 8, s, &count, &err));
+    CHECK_EQ_U64(count, 6);
+    check_row(&s[0], "score", "ada", 1, &(int64_t){7});
+    check_row(&s[1], "score", "bob", 2, NULL);
+    check_row(&s[2], "match", "ada", 1, &(int64_t){1});
+    check_row(&s[3], "match", "bob", 2, &(int64_t){2});
+    check_row(&s[4], "promoted", "ada", 1, &(int64_t){3});
+    check_row(&s[5], "swapped", "", 1, NULL);
+    CHECK(rung_slice_eq(s[3].id, RUNG_SLICE("m1")));
+    CHECK(rung_slice_eq(s[3].meta, RUNG_SLICE("{\"side\":1,\"place\":1,\"played\":0.5}")));
+    CHECK(memmem(s[4].meta.ptr, s[4].meta.len, "\"review\":", 9) != NULL);
+    /* They go with their player. */
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(a->ops->erase(a, 9, RUNG_SLICE("bob"), &err));
+    CHECK_OK(rung_archive_commit(a, 9, T0, &err));
+    CHECK_OK(rung_archive_reading.scores(
+        a, &(rung_archive_score_query){.board = RUNG_SLICE("race")}, 8, s, &count, &err));
+    CHECK_EQ_U64(count, 4);
+    check_row(&s[1], "match", "ada", 1, &(int64_t){1});
+    rung_archive_close(a);
+}
+
 static rung_board_def daily_board(void) {
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
@@ -960,6 +1051,41 @@ static rung_archive *open_after_a_day(const archive_maker *m, archive_kit *k) {
     play_a_day(k);
     archive_kit_commit(k);
     return a;
+}
+
+/* What the log gives for a window is what was archived, whoever was hidden since; anything else is a difference. */
+void archive_contract_compared(const archive_maker *m) {
+    static archive_kit k;
+    rung_archive *a = open_after_a_day(m, &k);
+    rung_archive_difference d;
+    rung_err err = {0};
+    const rung_alloc *heap = rung_alloc_heap();
+    rung_slice packed = rung_buffer_slice(&k.last);
+    CHECK_STATUS(rung_archive_compare(a, heap, packed, &d, &err), RUNG_UNCHANGED);
+    apply_ok(&k, archive_event_ban("p4", true, T0 + DAY_MS));
+    apply_ok(&k, archive_event_remove("b", "p7", T0 + DAY_MS));
+    apply_ok(&k, archive_event_erase("p8", T0 + DAY_MS));
+    archive_kit_commit(&k);
+    CHECK_STATUS(rung_archive_compare(a, heap, packed, &d, &err), RUNG_UNCHANGED);
+    char *name = memmem(k.last.data, k.last.len, "p3", 2);
+    CHECK(name != NULL);
+    name[1] = '9';
+    CHECK_STATUS(rung_archive_compare(a, heap, packed, &d, &err), RUNG_OK);
+    CHECK_EQ_STR(d.what, "player");
+    CHECK_EQ_STR(d.player, "p9");
+    CHECK_EQ_STR(d.board, "b");
+    CHECK_EQ_STR(d.window, "2025-11-15");
+    CHECK(d.place >= 5 && d.place <= 6); /* 50, 40 x 3, 30 x 2, 20, 10 x 2 */
+    name[1] = '3';
+    apply_ok(&k, (rung_event){.kind = RUNG_EVENT_BOARD_DELETED,
+                              .ts_ms = T0 + DAY_MS,
+                              .deleted = {RUNG_SLICE("b")}});
+    archive_kit_commit(&k);
+    CHECK_STATUS(rung_archive_compare(a, heap, packed, &d, &err), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_compare(a, heap, rung_slice_of(packed.ptr, 3), &d, &err),
+                 RUNG_ECORRUPT);
+    archive_kit_deinit(&k);
+    rung_archive_close(a);
 }
 
 static const rung_archive_query that_day = {

@@ -42,6 +42,7 @@ typedef struct archive_kit {
     rung_archive *archive; /* NULL: only the state */
     uint32_t packed_count; /* windows closed by the event being applied */
     rung_buffer packed[ARCHIVE_KIT_PACKED_MAX];
+    rung_buffer last; /* of the last window that closed */
     uint64_t closed_count; /* windows ever closed */
     archive_ages ages;
     bool in_batch;
@@ -82,6 +83,8 @@ void archive_contract_results(const archive_maker *m);
 void archive_contract_audit(const archive_maker *m);
 void archive_contract_refusals(const archive_maker *m);
 void archive_contract_commands(const archive_maker *m);
+void archive_contract_players(const archive_maker *m);
+void archive_contract_compared(const archive_maker *m);
 void archive_contract_closed_windows(const archive_maker *m);
 void archive_contract_flushed(const archive_maker *m);
 void archive_contract_hidden(const archive_maker *m);

@@ -59,6 +59,14 @@ typedef struct rung_api_feed_stat {
     uint64_t records, replays, gaps, failures;
 } rung_api_feed_stat;
 
+/* The server's comparison of itself with its log (reconcile.every). */
+typedef struct rung_api_reconcile_stat {
+    bool is_running, has_difference; /* difference: the last whole pass found one */
+    uint64_t passes, failures;       /* failures: passes that could not compare everything */
+    uint64_t snapshots, windows;     /* that were compared in the last whole pass */
+    int64_t last_ms;                 /* when it ended; 0: there was none */
+} rung_api_reconcile_stat;
+
 /* Progress of recovery. */
 typedef struct rung_api_progress {
     const char *what; /* is being read: static, no JSON escapes; NULL: nothing yet */
@@ -91,6 +99,7 @@ typedef struct rung_api_config {
     /* Of the i-th topic; false: there is none. May be NULL. */
     bool (*ingest_stat)(void *ctx, uint32_t i, rung_api_ingest_stat *out);
     bool (*feed_stat)(void *ctx, rung_api_feed_stat *out); /* false: there is none; may be NULL */
+    bool (*reconcile_stat)(void *ctx, rung_api_reconcile_stat *out); /* likewise */
     /* A key was created or revoked over HTTP with the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
     /* For /readyz until rung_api_start(); may be NULL. */

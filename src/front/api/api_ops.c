@@ -433,6 +433,25 @@ static void write_feed(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_feed_failures_total", "Failed attempts.", s.failures);
 }
 
+static void write_reconcile(rung_json_writer *w, const rung_api *api) {
+    rung_api_reconcile_stat s = {0};
+    if (!api->config.reconcile_stat || !api->config.reconcile_stat(api->config.ctx, &s))
+        return;
+    gauge(w, "rung_reconcile_running", "1 while the server compares itself with its log.",
+          s.is_running);
+    gauge(w, "rung_reconcile_difference",
+          "1 if the last comparison with the log found a difference.", s.has_difference);
+    counter(w, "rung_reconcile_passes_total", "Complete comparisons.", s.passes);
+    counter(w, "rung_reconcile_failures_total", "Comparisons that could not be completed.",
+            s.failures);
+    gauge(w, "rung_reconcile_snapshots", "Snapshots compared in the last one.",
+          (double)s.snapshots);
+    gauge(w, "rung_reconcile_windows", "Archived windows compared in the last one.",
+          (double)s.windows);
+    gauge(w, "rung_reconcile_last_timestamp_seconds", "When it ended; 0: there was none.",
+          (double)s.last_ms / 1e3);
+}
+
 static void write_resp(rung_json_writer *w, const rung_api *api) {
     rung_api_resp_stat s = {0};
     if (!api->config.resp_stat || !api->config.resp_stat(api->config.ctx, &s))
@@ -595,6 +614,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_archive(w, api);
     write_ingest(w, api);
     write_feed(w, api);
+    write_reconcile(w, api);
 }
 
 /* A key limited to boards sees only their metrics. */
