@@ -180,6 +180,35 @@ TEST(read_only_server) {
     end(&f);
 }
 
+/* As PostgreSQL reports one, in the statement that moves the cursor. */
+TEST(full_disk) {
+    static fixture f;
+    static archive_server s;
+    char sql[1024];
+    begin(&f);
+    archive_server_open(&s, &f.config);
+    archive_server_step(&s, 60);
+    finish(&f, &s, NULL);
+    snprintf(sql, sizeof sql,
+             "CREATE FUNCTION %s.fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE"
+             " 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';"
+             " END $$; CREATE TRIGGER full_disk BEFORE UPDATE ON %s.source FOR EACH ROW EXECUTE"
+             " FUNCTION %s.fill()",
+             f.place.schema, f.place.schema, f.place.schema);
+    postgres_server_sql(&server, sql);
+    for (int i = 0; i < 10; i++)
+        archive_server_step(&s, 60);
+    wait_for_failure(&s);
+    CHECK_EQ_I64(rung_follower_stat(s.follower).status, RUNG_ENOSPC);
+    CHECK_EQ_U64(rung_follower_cursor(s.follower), 60); /* the log is kept */
+    snprintf(sql, sizeof sql, "DROP TRIGGER full_disk ON %s.source", f.place.schema);
+    postgres_server_sql(&server, sql);
+    finish(&f, &s, "No space left on device");
+    archive_server_close(&s);
+    postgres_place_verify(&f.place, 660);
+    end(&f);
+}
+
 /* ---- killed at random ---- */
 
 enum { ENOUGH = 20000 }; /* events: every restart replays all of them */
