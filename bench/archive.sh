@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ./dev bench archive [EVENTS ...]: what an archive costs per event, alone.
+# ./dev bench archive [EVENTS ...]: what an archive costs per event, alone; SQLite and, if it is installed, PostgreSQL.
 # ./dev bench archive --beside [--seconds S] [--writes N] [--players N] [--archives LIST]: a server under an open load of submissions,
 # without an archive, with the default one, and with PostgreSQL; its lag, its processor time and the latency.
 # Both write their part of docs/benchmarks.md.
@@ -10,4 +10,4 @@ if [[ ${1:-} == --beside ]]; then
     shift
     exec python3 "$(dirname "$0")/archive_bench.py" --write "$@"
 fi
-exec "$RUNG_BUILD/bench/bench_archive" --write "$@"
+exec python3 "$(dirname "$0")/archive_bench.py" --alone --write "$@"

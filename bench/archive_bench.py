@@ -94,7 +94,8 @@ def run_once(options, kind, folder):
         database.sql("CREATE ROLE rung LOGIN PASSWORD 's3cret'; CREATE SCHEMA rung AUTHORIZATION rung")
         flags = ["--archive", database.url()]
     try:
-        with Process([BUILD / "rung", "serve", "--data", data, "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", *flags],
+        with Process([BUILD / "rung", "serve", "--data", data, "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", "--reconcile-every", "0s",
+                      *flags],
                      r"listening http=127\.0\.0\.1:(\d+) resp=127\.0\.0\.1:(\d+)", "stderr", cores=None) as server:
             client(server, options, "fill")
             settle(server)
@@ -169,7 +170,24 @@ def lags(results):
     return out
 
 
+def alone(words):
+    """bench_archive, with a database of its own if there can be one."""
+    database, env = None, dict(os.environ)
+    if postgres.have():
+        database = postgres.Database()
+        database.start("fsync=on", "shared_buffers=256MB", "max_wal_size=4GB")
+        database.sql("CREATE ROLE rung LOGIN; " + "; ".join(f"CREATE SCHEMA size{i} AUTHORIZATION rung" for i in range(8)))
+        env["RUNG_BENCH_POSTGRES"] = database.url(user="rung")
+    try:
+        return subprocess.run([BUILD / "bench" / "bench_archive", *words], env=env).returncode
+    finally:
+        if database:
+            database.close()
+
+
 def main():
+    if "--alone" in sys.argv:
+        sys.exit(alone([word for word in sys.argv[1:] if word != "--alone"]))
     parser = argparse.ArgumentParser()
     parser.add_argument("--players", type=count, default=1000000)
     parser.add_argument("--seconds", type=int, default=60)

@@ -3,8 +3,9 @@
  *
  * A log of score events of random players (15-byte ids) is written first, not measured. Then a follower archives
  * all of it. The processor time is that of the whole process while it does: reading the log, decoding, encoding,
- * the database, sync, checkpoints. With $RUNG_BENCH_POSTGRES, the address of an empty schema, the same with
- * PostgreSQL, whose own processor time and bytes are not counted. Then a player's history and a board's latest
+ * the database, sync, checkpoints. With $RUNG_BENCH_POSTGRES, the address of a database with the empty schemas size0,
+ * size1, ... (one for each number of events), the same with PostgreSQL, whose own processor time and bytes are not
+ * counted. Then a player's history and a board's latest
  * events are asked for. Files are in the folder $RUNG_BENCH_DIR, or build/. */
 #include "archive/follower.h"
 #include "archive/postgres/postgres_archive.h"
@@ -172,8 +173,10 @@ static figures run_sqlite(rung_segment_log *log, uint64_t events, uint64_t playe
     return f;
 }
 
-static figures run_postgres(const char *url, rung_segment_log *log, uint64_t events,
-                            uint64_t players, rung_rng *rng) {
+static figures run_postgres(const char *database, size_t which, rung_segment_log *log,
+                            uint64_t events, uint64_t players, rung_rng *rng) {
+    char url[1024];
+    snprintf(url, sizeof url, "%s&schema=size%zu", database, which);
     figures f = {.log_bytes = size_of("archive", true, false)};
     rung_archive *archive;
     rung_err err = {0}, away = {0};
@@ -219,7 +222,7 @@ int main(int argc, char **argv) {
         figures f = run_sqlite(log, events, players, &rng);
         show(&t, "SQLite", events, &f);
         if (url) {
-            f = run_postgres(url, log, events, players, &rng);
+            f = run_postgres(url, i, log, events, players, &rng);
             show(&t, "PostgreSQL", events, &f);
         }
         rung_segment_log_close(log, NULL);
