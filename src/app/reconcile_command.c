@@ -39,19 +39,16 @@ static const rung_option reconcile_options[] = {
     RUNG_OPERAND(reconcile_args, folder, "DIR",
                  "the data folder, or a backup; or the URL of a server"),
     RUNG_OPERAND_OPTIONAL(reconcile_args, other, "URL", "the server to compare that one with"),
-    RUNG_OPTION_TEXT(
-        reconcile_args, archive, "--archive", "URL",
-        "the folder's archive (or RUNG_ARCHIVE): FILE, postgres://... or off; default: "
-        "archive.db in the folder, while a server has it open"),
+    RUNG_OPTION_TEXT(reconcile_args, archive, "--archive", "URL",
+                     "its archive (or RUNG_ARCHIVE): FILE, postgres://... or off"),
     RUNG_OPTION_NUMBER(reconcile_args, archive_keep_s, "--archive-keep", "SECONDS",
                        "do not miss windows in the archive that ended longer ago"),
     RUNG_OPTION_TEXT(reconcile_args, digest, "--digest", "SEQ:DIGEST",
                      "end at this record, where the state has this digest (GET /v1/digest)"),
     RUNG_OPTION_NUMBER(reconcile_args, memory_max, "--memory-max", "BYTES",
                        "memory of each of the two states"),
-    RUNG_OPTION_NUMBER(
-        reconcile_args, parent, "--parent", "PID",
-        "slowly, in a quarter of a core, at the lowest priority; end with this process"),
+    RUNG_OPTION_NUMBER(reconcile_args, parent, "--parent", "PID",
+                       "slowly, at the lowest priority; end with this process"),
     RUNG_OPTION_TEXT(rung_ask_args, key_file, "--key-file", "FILE",
                      "servers: file with the key (or RUNG_KEY, RUNG_KEY_FILE)"),
     RUNG_OPTION_TEXT(rung_ask_args, ca_file, "--ca-file", "FILE",
@@ -430,7 +427,8 @@ const rung_command rung_command_reconcile = {
         "replays the log. At each later snapshot the two states must be equal; the first\n"
         "difference is named: board, window, player. Exit code 1 if there is one. Every window\n"
         "that closes on the way is compared with the archive. Changes nothing, takes no lock,\n"
-        "and needs the memory of two states.\n"
+        "and needs the memory of two states. Without --archive it is archive.db of the folder, if\n"
+        "a server has it open: reading another one would leave files beside it.\n"
         "\n"
         "With two URLs it compares two servers that share a log, window by window, while they\n"
         "work, and names the first difference the same way.\n"
