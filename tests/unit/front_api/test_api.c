@@ -376,6 +376,72 @@ TEST(servers_of_a_log_and_digests) {
     shared_topic_free(topic);
 }
 
+TEST(timed_snapshots) {
+    static const ask_row before[] = {
+        {"PUT", "/v1/boards/slow",
+         "{\"snapshots\":{\"every\":\"1m\",\"top\":2,\"keep\":3},\"windows\":[\"all\",\"day\"]}",
+         201, "\"snapshots\""},
+        {"POST", "/v1/boards/slow/scores", "{\"player\":\"ada\",\"score\":3}", 200, NULL},
+        {"POST", "/v1/boards/slow/scores", "{\"player\":\"bob\",\"score\":2}", 200, NULL},
+        {"POST", "/v1/boards/slow/scores", "{\"player\":\"cyd\",\"score\":1}", 200, NULL},
+    };
+    static const ask_row after[] = {
+        {"POST", "/v1/boards/slow/scores", "{\"player\":\"dan\",\"score\":9}", 200, NULL},
+        {"GET", "/v1/boards/slow/versions", NULL, 200, "\"total\":3,\"kept\":2"},
+        {"GET", "/v1/boards/slow/versions?window=day", NULL, 200, "\"version\":"},
+        {"GET", "/v1/boards/none/versions", NULL, 404, "board_not_found"},
+        {"GET", "/v1/boards/slow/top?version=newest", NULL, 200, "Cache-Control: no-cache"},
+        {"GET", "/v1/boards/slow/top?version=newest&rank=dense&limit=1", NULL, 200, "\"kept\":2"},
+        {"GET", "/v1/boards/slow/top?version=soon", NULL, 400, "\"field\":\"version\""},
+        {"GET", "/v1/boards/slow/top?version=1", NULL, 404, NULL},
+        {"GET", "/v1/boards/race/top?version=newest", NULL, 404, NULL},
+    };
+    frontkit k;
+    char target[96], headers[160], etag[96];
+    unsigned long long version;
+    start(&k, &(frontkit_config){0});
+    ask_all(&k, NULL, before, COUNT_OF(before));
+    for (int i = 0; i < 3; i++)
+        frontkit_tick(&k, 61000), frontkit_turn(&k, 4);
+    ask_all(&k, NULL, after, COUNT_OF(after));
+    CHECK_EQ_I64(ask(&k, "GET", "/v1/boards/slow/top?version=newest", NULL, NULL), 200);
+    CHECK(sscanf(strstr(ask_reply, "\"version\":"), "\"version\":%llu", &version) == 1);
+    CHECK(sscanf(strstr(ask_reply, "ETag: "), "ETag: %95[^\r]", etag) == 1);
+    snprintf(target, sizeof target, "/v1/boards/slow/top?version=%llu", version);
+    CHECK_EQ_I64(ask(&k, "GET", target, NULL, NULL), 200);
+    CHECK(strstr(ask_reply, "immutable") && !strstr(ask_reply, "dan"));
+    snprintf(headers, sizeof headers, "If-None-Match: %s\r\n", etag);
+    CHECK_EQ_I64(ask(&k, "GET", target, headers, NULL), 304);
+    frontkit_stop(&k);
+}
+
+TEST(dry_runs_movers_and_clocks) {
+    static const ask_row rows[] = {
+        {"PUT", "/v1/boards/strict",
+         "{\"rules\":[{\"rule\":\"max\",\"value\":10},{\"rule\":\"first_max\",\"value\":5,"
+         "\"action\":\"flag\"}]}",
+         201, NULL},
+        {"POST", "/v1/boards/strict/check", "{\"player\":\"ada\",\"score\":30}", 200,
+         "\"verdict\":\"refuse"},
+        {"POST", "/v1/boards/strict/check", "{\"player\":\"ada\",\"score\":7}", 200,
+         "\"rule\":\"first_max\""},
+        {"POST", "/v1/boards/strict/check", "{\"player\":\"ada\",\"score\":2}", 200,
+         "\"verdict\":\"counts\""},
+        {"POST", "/v1/boards/none/check", "{\"player\":\"ada\",\"score\":2}", 404,
+         "board_not_found"},
+        {"POST", "/v1/boards/strict/check", "{\"player\":\"ada\"}", 422, "score"},
+        {"POST", "/v1/boards/strict/check", "[", 400, "malformed"},
+        {"GET", "/v1/boards/strict/players/ada", NULL, 404, NULL},
+        {"GET", "/v1/clock", NULL, 200, "\"log_time\""},
+        {"POST", "/v1/clock", "{\"accept\":false}", 422, "accept"},
+        {"POST", "/v1/clock", "{\"accept\":true}", 200, NULL},
+    };
+    frontkit k;
+    start(&k, &(frontkit_config){0});
+    ask_all(&k, NULL, rows, COUNT_OF(rows));
+    frontkit_stop(&k);
+}
+
 /* ---- waiting for a sequence ---- */
 
 static uint64_t seq_of(frontkit *k) {

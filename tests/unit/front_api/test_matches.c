@@ -94,4 +94,30 @@ TEST(predictions_and_opponents) {
     frontkit_stop(&k);
 }
 
+TEST(matches_that_were_played) {
+    static const ask_row rows[] = {
+        {"GET", MATCHES "/m1", NULL, 200, "\"outcome\":\"win\""},
+        {"GET", MATCHES "/m2", NULL, 404, "\"field\":\"match\""},
+        {"POST", MATCHES,
+         "{\"sides\":[{\"place\":1,\"players\":[{\"player\":\"cyd\",\"weight\":2,\"played\":0.5}]},"
+         "{\"place\":1,\"players\":[\"bob\"]}]}",
+         200, "\"expected\""},
+        {"GET", MATCHES, NULL, 200, "\"next\":null"},
+        {"GET", MATCHES "?limit=1", NULL, 200, "\"outcome\":\"draw\""},
+        {"GET", MATCHES "?before=1", NULL, 200, "\"matches\":[]"},
+        {"GET", "/v1/boards/race/matches", NULL, 422, "update"},
+        {"GET", "/v1/boards/none/matches", NULL, 404, "board_not_found"},
+        {"GET", "/v1/boards/chess/players/bob/matches", NULL, 200, "\"others\":[{"},
+        {"GET", "/v1/boards/chess/players/bob/matches?limit=1", NULL, 200, "\"next\":"},
+        {"GET", "/v1/boards/chess/players/new/matches", NULL, 200, NULL},
+        {"GET", "/v1/boards/race/players/bob/matches", NULL, 422, NULL},
+        {"POST", "/v1/boards/arena/matches", DUEL, 200, NULL},
+        {"GET", "/v1/boards/arena/matches/m1", NULL, 200, "\"deviation\":"},
+    };
+    frontkit k;
+    start(&k);
+    ask_all(&k, NULL, rows, COUNT_OF(rows));
+    frontkit_stop(&k);
+}
+
 RUNG_TEST_MAIN
