@@ -165,6 +165,8 @@ static reading read_topic(const kit *k, const char *name, int32_t partitions) {
     const char *brokers = rd_kafka_mock_cluster_bootstraps(k->mock);
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "bootstrap.servers", brokers, text, sizeof text), 0);
     CHECK_EQ_I64(rd_kafka_conf_set(conf, "enable.partition.eof", "true", text, sizeof text), 0);
+    /* A mock broker lets a fetch wait for so long, whatever it has. */
+    CHECK_EQ_I64(rd_kafka_conf_set(conf, "fetch.wait.max.ms", "10", text, sizeof text), 0);
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof text);
     CHECK(rk);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, name, NULL);
