@@ -180,8 +180,8 @@ void rung__call_answer_changed(rung_call *c, int status, bool changed) {
     rung__call_answer_seq(c, status, rung_state_seq(rung__api_state(c->api)));
 }
 
-static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
-                          const rung_err *err) {
+void rung__call_changed(void *ctx, rung_status st, const rung_outcome *outcome,
+                        const rung_err *err) {
     rung_call *c = ctx;
     (void)outcome;
     if (st < 0)
@@ -194,7 +194,7 @@ void rung__call_change(rung_call *c) {
     rung_err err = {0};
     rung__call_actor actor;
     rung_status st = rung_moderate_put(&c->api->service, rung__call_signed(c, &actor),
-                                       &c->api->event, answer_change, c, &err);
+                                       &c->api->event, rung__call_changed, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err);
 }
@@ -773,4 +773,21 @@ void rung_api_stop(rung_api *api) {
     arm_wait_timer(api);
     rung__batch_stop_all(api);
     rung__download_stop_all(api);
+}
+
+/* ---- work in other threads ---- */
+
+static void run_work(rung_work *w) {
+    rung_asker_work *work = w->ctx;
+    work->run(work);
+}
+
+static void work_done(rung_work *w) {
+    rung_asker_work *work = w->ctx;
+    work->done(work);
+}
+
+bool rung__api_begin_work(rung_api *api, rung_work *slot, rung_asker_work *work) {
+    *slot = (rung_work){.run = run_work, .done = work_done, .ctx = work};
+    return rung_loop_work(api->config.loop, slot) == RUNG_OK;
 }

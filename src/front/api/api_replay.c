@@ -13,21 +13,9 @@ enum { MOVES_SPAN = 5000 }; /* entries looked at for one page: bounds its time *
 
 /* ---- the loop's side ---- */
 
-static void run_work(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->run(work);
-}
-
-static void work_done(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->done(work);
-}
-
 static bool begin_work(void *ctx, uint32_t slot, rung_asker_work *work) {
     rung_api *api = ctx;
-    rung_work *w = &api->replay_work[slot];
-    *w = (rung_work){.run = run_work, .done = work_done, .ctx = work};
-    return rung_loop_work(api->config.loop, w) == RUNG_OK;
+    return rung__api_begin_work(api, &api->replay_work[slot], work);
 }
 
 static void look(void *ctx) {
@@ -294,16 +282,6 @@ void rung_api_replay_moves(rung_call *c) {
 
 /* ---- swap, undo, drop ---- */
 
-static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
-                          const rung_err *err) {
-    rung_call *c = ctx;
-    (void)outcome;
-    if (st < 0)
-        rung__call_fail(c, st, err);
-    else
-        rung__call_answer_changed(c, 200, st == RUNG_OK);
-}
-
 void rung_api_swap_replay(rung_call *c) {
     rung__call_actor actor;
     rung_err err = {0};
@@ -311,7 +289,7 @@ void rung_api_swap_replay(rung_call *c) {
     if (!rung__call_board(c))
         return;
     rung_status st = rung_replay_swap(c->api->replay, rung__call_signed(c, &actor), c->board,
-                                      is_undo, answer_change, c, &err);
+                                      is_undo, rung__call_changed, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err);
 }
@@ -322,7 +300,7 @@ void rung_api_drop_replay(rung_call *c) {
     if (!rung__call_board(c))
         return;
     rung_status st = rung_replay_drop(c->api->replay, rung__call_signed(c, &actor), c->board,
-                                      answer_change, c, &err);
+                                      rung__call_changed, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err);
     else if (st == RUNG_UNCHANGED)

@@ -7,21 +7,9 @@
 
 /* ---- the loop's side ---- */
 
-static void run_work(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->run(work);
-}
-
-static void work_done(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->done(work);
-}
-
 static bool begin_work(void *ctx, uint32_t reader, rung_asker_work *work) {
     rung_api *api = ctx;
-    rung_work *w = &api->archive_work[reader];
-    *w = (rung_work){.run = run_work, .done = work_done, .ctx = work};
-    return rung_loop_work(api->config.loop, w) == RUNG_OK;
+    return rung__api_begin_work(api, &api->archive_work[reader], work);
 }
 
 static void look(void *ctx) {

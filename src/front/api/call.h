@@ -56,6 +56,9 @@ void rung__call_answer_seq(rung_call *c, int status, uint64_t seq);
 void rung__call_send(rung_call *c, int status);
 /* The whole answer {changed, seq}. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
+/* The same for a change of the call `ctx` that the hub has answered. */
+void rung__call_changed(void *ctx, rung_status st, const rung_outcome *outcome,
+                        const rung_err *err);
 /* End it with the problem of (st, reason, field); `err` may be NULL. These three return false, for checks. */
 bool rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
 /* The same for a new error. `field` names the part of the request that is wrong, or is NULL. */

@@ -80,6 +80,10 @@ static inline const rung_state *rung__api_state(const rung_api *api) {
     return rung_hub_state(api->service.hub);
 }
 
+/* Run `work` in another thread and end it in the loop, as pools of helpers and readers want it (service/asker.h);
+ * `slot` lives until then. False: the loop takes none now. */
+bool rung__api_begin_work(rung_api *api, rung_work *slot, rung_asker_work *work);
+
 /* Answer with a file of the console; false: there is none at this path. */
 bool rung__api_asset(rung_exchange *x, const rung_request *r);
 /* The OpenAPI document, from the table of routes; the writer's failure if it fails. */
