@@ -902,7 +902,7 @@ class Transport(Api):
         self.assertIn('rung_board_submissions_total{board="few"} 10\n', text)
         for line in ("rung_resp_connections_total 1", "rung_resp_connections 1", "rung_resp_commands_total 3", "rung_resp_errors_total 1"):
             self.assertIn(f"\n{line}\n", text)
-        for name in ("rung_http_request_seconds", "rung_log_sync_seconds", "rung_events_total", "rung_changes_waiting", "process_resident_memory_bytes",
+        for name in ("rung_http_request_seconds", "rung_log_sync_seconds", "rung_loop_stall_seconds", "rung_events_total", "rung_changes_waiting", "process_resident_memory_bytes",
                      "rung_state_bytes", "rung_info"):
             self.assertIn(name, families)
 

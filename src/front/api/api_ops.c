@@ -338,6 +338,27 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice
     }
 }
 
+static void write_stalls(rung_json_writer *w, const rung_api *api) {
+    rung_loop *loop = api->config.loop;
+    const rung_stalls *s = &loop->turn.stalls;
+    char label[48];
+    uint64_t below = 0;
+    rung_metrics_family(w, "rung_loop_stall_seconds", "histogram",
+                        "Turns of the event loop: while one lasts, everybody else waits.");
+    for (unsigned i = 0; i < RUNG_STALL_BUCKETS; i++) {
+        below += s->count[i];
+        if (i + 1 < RUNG_STALL_BUCKETS)
+            snprintf(label, sizeof label, "le=\"%g\"", rung_stall_bounds_us[i] / 1e6);
+        else
+            snprintf(label, sizeof label, "le=\"+Inf\"");
+        rung_metrics_uint(w, "rung_loop_stall_seconds_bucket", label, below);
+    }
+    rung_metrics_real(w, "rung_loop_stall_seconds_sum", "", (double)s->total_ns / 1e9);
+    rung_metrics_uint(w, "rung_loop_stall_seconds_count", "", below);
+    gauge(w, "rung_loop_stall_longest_seconds", "The longest turn of the last 15 to 30 seconds.",
+          (double)rung_turn_longest_ns(&loop->turn, rung_loop_clock_ns(loop)) / 1e9);
+}
+
 static void write_transport(rung_json_writer *w, const rung_api *api) {
     if (api->net) {
         rung_net_stats n = rung_net_stat(api->net);
@@ -602,6 +623,7 @@ static void write_process(rung_json_writer *w) {
 static void write_server(rung_json_writer *w, const rung_api *api) {
     write_process(w);
     rung_metrics_write_routes(w, &api->metrics);
+    write_stalls(w, api);
     write_transport(w, api);
     write_guard(w, api);
     write_live(w, api);

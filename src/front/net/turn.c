@@ -71,3 +71,40 @@ bool rung_turn_end(rung_turn *t) {
         run_round(t, false);
     return t->is_hurried;
 }
+
+/* ---- stalls ---- */
+
+#define SPAN_NS UINT64_C(15000000000)
+
+const uint32_t rung_stall_bounds_us[RUNG_STALL_BUCKETS - 1] = {
+    100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000};
+
+void rung_turn_over(rung_turn *t, uint64_t now_ns) {
+    rung_stalls *s = &t->stalls;
+    uint64_t took_ns = now_ns - t->began_ns, span = now_ns / SPAN_NS;
+    uint32_t bucket = 0;
+    if (!t->began_ns)
+        return;
+    t->began_ns = 0;
+    while (bucket < RUNG_STALL_BUCKETS - 1 &&
+           took_ns > (uint64_t)rung_stall_bounds_us[bucket] * 1000)
+        bucket++;
+    s->count[bucket]++;
+    s->total_ns += took_ns;
+    if (span != s->span) {
+        s->longest_ns[1] = span == s->span + 1 ? s->longest_ns[0] : 0;
+        s->longest_ns[0] = 0;
+        s->span = span;
+    }
+    if (took_ns > s->longest_ns[0])
+        s->longest_ns[0] = took_ns;
+}
+
+uint64_t rung_turn_longest_ns(const rung_turn *t, uint64_t now_ns) {
+    const rung_stalls *s = &t->stalls;
+    uint64_t ago = now_ns / SPAN_NS - s->span, longest_ns = 0;
+    for (uint64_t i = 0; i + ago < 2; i++)
+        if (s->longest_ns[i] > longest_ns)
+            longest_ns = s->longest_ns[i];
+    return longest_ns;
+}

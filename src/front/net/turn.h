@@ -21,6 +21,7 @@
  *   wake     make a task due in the next turn, which then comes soon; from any thread
  *   hurry    begin the next turn without waiting: work is left, but sockets are read first
  *   tick     a timer that repeats
+ *   stall    how long a turn takes: for so long everybody else waits
  *
  * Thread: the loop's, except where stated. */
 #ifndef RUNG_FRONT_NET_TURN_H
@@ -50,6 +51,14 @@ typedef struct rung_task {
     struct rung_task *next;
 } rung_task;
 
+/* Turns by how long they took, and the longest of the last 15 to 30 seconds. The last bucket: longer than all. */
+enum { RUNG_STALL_BUCKETS = 13 };
+extern const uint32_t rung_stall_bounds_us[RUNG_STALL_BUCKETS - 1];
+typedef struct rung_stalls {
+    uint64_t count[RUNG_STALL_BUCKETS], total_ns;
+    uint64_t span, longest_ns[2]; /* of this span of 15 s, and of the one before */
+} rung_stalls;
+
 /* The zero value has no tasks. */
 typedef struct rung_turn {
     rung_task *tasks;     /* in the order of running */
@@ -57,6 +66,8 @@ typedef struct rung_turn {
     atomic_bool is_woken; /* some task is */
     uint32_t wanted_count;
     bool is_hurried;
+    uint64_t began_ns; /* 0: no turn has begun */
+    rung_stalls stalls;
 } rung_turn;
 
 /* Tasks of one phase run in the order in which they were added. */
@@ -80,5 +91,18 @@ static inline void rung_turn_hurry(rung_turn *t) {
 
 /* The loop's: run what is due. True: do not wait now. */
 bool rung_turn_end(rung_turn *t);
+
+/* The loop's: the first thing of a turn happens at `now_ns`, never 0. Later calls in the same turn do nothing. */
+static inline bool rung_turn_has_begun(const rung_turn *t) {
+    return t->began_ns != 0;
+}
+static inline void rung_turn_begin(rung_turn *t, uint64_t now_ns) {
+    t->began_ns = t->began_ns ? t->began_ns : now_ns;
+}
+/* The loop's: the turn is over. */
+void rung_turn_over(rung_turn *t, uint64_t now_ns);
+
+/* The longest turn of the last 15 to 30 seconds. */
+uint64_t rung_turn_longest_ns(const rung_turn *t, uint64_t now_ns);
 
 #endif

@@ -85,6 +85,8 @@ static uv_socket *socket_of(rung_stream *s) {
 /* Call it before every callback. */
 static void catch_up(rung_uv_loop *l) {
     l->base.now_ms = uv_now(&l->uv);
+    if (!rung_turn_has_begun(&l->base.turn))
+        rung_turn_begin(&l->base.turn, uv_hrtime());
 }
 
 /* ---- running ---- */
@@ -100,6 +102,7 @@ static void on_before_wait(uv_prepare_t *before_wait) {
         uv_idle_start(&l->hurry, on_hurry);
     else
         uv_idle_stop(&l->hurry);
+    rung_turn_over(&l->base.turn, uv_hrtime());
 }
 
 static void on_alarm(uv_timer_t *alarm) {

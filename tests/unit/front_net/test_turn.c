@@ -136,4 +136,38 @@ TEST(a_hurried_turn_is_not_waited_after) {
     CHECK(!rung_turn_end(&t));
 }
 
+static void take_turn(rung_turn *t, uint64_t begin_ns, uint64_t end_ns) {
+    rung_turn_begin(t, begin_ns);
+    rung_turn_begin(t, end_ns); /* does nothing */
+    rung_turn_over(t, end_ns);
+}
+
+TEST(turns_are_counted_by_how_long_they_took) {
+    const uint64_t ms = 1000000, s = 1000 * ms;
+    rung_turn t = {0};
+    rung_turn_over(&t, 5 * s); /* none has begun */
+    CHECK_EQ_U64(t.stalls.total_ns, 0);
+    take_turn(&t, 100 * s, 100 * s + ms / 10);
+    take_turn(&t, 101 * s, 101 * s + 7 * ms);
+    take_turn(&t, 102 * s, 105 * s);
+    CHECK_EQ_U64(t.stalls.count[0], 1); /* a bound counts as below it */
+    CHECK_EQ_U64(t.stalls.count[6], 1);
+    CHECK_EQ_U64(t.stalls.count[RUNG_STALL_BUCKETS - 1], 1);
+    CHECK_EQ_U64(t.stalls.total_ns, 3 * s + 7 * ms + ms / 10);
+}
+
+TEST(the_longest_turn_is_forgotten_in_time) {
+    const uint64_t ms = 1000000, s = 1000 * ms;
+    rung_turn t = {0};
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, s), 0);
+    take_turn(&t, 30 * s, 30 * s + 9 * ms);
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, 31 * s), 9 * ms);
+    take_turn(&t, 46 * s, 46 * s + 2 * ms);
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, 47 * s), 9 * ms);
+    take_turn(&t, 61 * s, 61 * s + ms);
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, 62 * s), 2 * ms);
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, 89 * s), ms); /* without any turn since */
+    CHECK_EQ_U64(rung_turn_longest_ns(&t, 900 * s), 0);
+}
+
 RUNG_TEST_MAIN
