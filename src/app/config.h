@@ -219,6 +219,9 @@ typedef enum rung_setting_kind {
       "how long at least; likewise")                                                               \
     X(snapshot_every, SIZE, "snapshot.every", "--snapshot-every", "256MiB", "SIZE", 1u << 20,      \
       UINT64_MAX, "bytes of log between snapshots, at least; off: only on request")                \
+    X(recovery_target_ms, TIME, "recovery.target", "--recovery-target", "15s", "TIME", 0,          \
+      86400000,                                                                                    \
+      "a snapshot is due when replaying the log would take so long; 0s: by snapshot.every alone")  \
     X(max_jump_ms, TIME, "clock.max_jump", "--clock-max-jump", "5m", "TIME", 1000,                 \
       INT64_C(3153600000000), "a larger jump of the wall clock waits for rung clock accept")       \
     X(memory_max, SIZE, "memory.max", "--memory-max", "auto", "SIZE", 1u << 20, UINT64_MAX,        \

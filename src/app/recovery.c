@@ -162,6 +162,7 @@ void rung__server_open_folder(rung_work *work) {
         .snapshot_every = set->snapshot_every,
         /* A topic may delete records by their age, and a quiet one would never reach snapshot.every. */
         .snapshot_every_ms = rung__server_is_replicated(s) ? SHARED_SNAPSHOT_MS : 0,
+        .recovery_target_ms = set->snapshot_every == UINT64_MAX ? 0 : set->recovery_target_ms,
         .log_keep = set->log_keep,
         .follower = gather_followers(s),
         .wake = on_wake,

@@ -146,7 +146,7 @@ RUNG_NODISCARD static inline rung_status rung_log_deliver(rung_log *log, size_t 
     return log->ops->deliver(log, max, out, err);
 }
 
-/* Wait until every proposal so far has an outcome to deliver. */
+/* Wait until every proposal so far has an outcome to deliver, and until a sync that was asked for has begun. */
 static inline void rung_log_await(rung_log *log) {
     log->ops->await(log);
 }

@@ -447,7 +447,7 @@ rung_status rung_writer_deliver(rung_log *log, size_t max, rung_log_delivery *ou
 static bool is_settled(void *arg) {
     rung_writer *w = arg;
     pthread_mutex_lock(&w->lock);
-    bool is = w->proposals.settled == w->proposals.tail;
+    bool is = w->proposals.settled == w->proposals.tail && !w->wants_sync;
     pthread_mutex_unlock(&w->lock);
     return is;
 }

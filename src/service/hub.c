@@ -427,6 +427,7 @@ static rung_status open_parts(rung_hub *h, rung_err *err) {
                                     .time = &h->time,
                                     .every = c->snapshot_every,
                                     .every_ms = c->snapshot_every_ms,
+                                    .target_ms = c->is_inline ? 0 : (int64_t)c->recovery_target_ms,
                                     .retention = c->log_keep,
                                     .alloc = c->alloc,
                                     .say = c->say,
@@ -512,6 +513,28 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
     return RUNG_OK;
 }
 
+/* Two tries: a sync may be running that does not cover everything. */
+static bool is_durable(rung_hub *h) {
+    for (int i = 0; i < 3; i++) {
+        if (rung_log_durable_seq(h->log) >= rung_state_seq(h->state))
+            return true;
+        if (rung_log_sync(h->log, NULL) < 0)
+            return false;
+        rung_log_await(h->log);
+    }
+    return false;
+}
+
+/* So that the next start need not replay. It is not worth failing for. */
+static void save_last(rung_hub *h) {
+    rung_err err = {0};
+    if (!h->is_async || h->has_stopped || rung_commit_failure(h->commit)->code < 0 ||
+        !is_durable(h))
+        return;
+    if (rung_snapshots_save_last(&h->snapshots, &err) < 0 && h->config.say)
+        h->config.say(h->config.ctx, err.message);
+}
+
 rung_status rung_hub_close(rung_hub *h, rung_err *err) {
     if (!h)
         return RUNG_OK;
@@ -520,6 +543,7 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
     settle(h);
     say_goodbye(h);
     settle(h);
+    save_last(h);
     rung_err failure = *rung_commit_failure(h->commit);
     rung_log_time_keep(&h->time);
     rung_status st = release(h, err);
@@ -691,12 +715,24 @@ static void hold_for_snapshot(rung_hub *h) {
     rung_commit_hold(h->commit, rung_snapshots_are_waiting(&h->snapshots));
 }
 
+/* Work, and measure what an event costs. */
+static bool work_measured(rung_hub *h) {
+    uint64_t from = rung_state_seq(h->state);
+    int64_t began_us = rung_clock_monotonic_us(&h->config.clock);
+    bool has_more = rung_commit_work(h->commit, true, TURN_MAX);
+    uint64_t events = rung_state_seq(h->state) - from;
+    if (events)
+        rung_snapshots_note_work(&h->snapshots, events,
+                                 rung_clock_monotonic_us(&h->config.clock) - began_us);
+    return has_more;
+}
+
 void rung_hub_turn(rung_hub *h) {
     RUNG_ASSERT(!rung_commit_is_working(h->commit));
     hold_for_snapshot(h);
     if (!h->is_async)
         propose(h);
-    bool has_more = rung_commit_work(h->commit, true, h->is_async ? TURN_MAX : UINT32_MAX);
+    bool has_more = h->is_async ? work_measured(h) : rung_commit_work(h->commit, true, UINT32_MAX);
     stop_if_diverged(h);
     call_waiters(h);
     report_if_due(h);
@@ -889,6 +925,7 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
         .is_log_short = snapshots->plan.has_given_way,
         .snapshots_kept = snapshots->list.count,
         .snapshot_bytes = rung_snapshots_bytes(snapshots),
+        .replay_ms = rung_snapshots_replay_ms(snapshots),
     };
     memcpy(s.sync_us, log.sync_us, sizeof s.sync_us);
     return s;

@@ -76,6 +76,9 @@ typedef struct rung_hub_config {
     uint64_t snapshot_every;
     int64_t
         snapshot_every_ms; /* a snapshot after this time, even if the log has grown by less; 0: no limit */
+    /* A snapshot also when replaying the log after the newest one would take so long, and at the close when it would
+     * take more than a fifteenth of it; 0: neither. Not if inline. */
+    uint64_t recovery_target_ms;
     /* How much of the log and of its snapshots is kept (retention.h). Zero: what the newest two snapshots need. */
     rung_retention log_keep;
     /* Of a shared log: ready when at most so many records of it are not applied; 0: 10,000. */
@@ -209,6 +212,7 @@ typedef struct rung_hub_stats {
     int64_t log_reach_ms;                   /* the oldest moment that can be rebuilt; 0: unknown */
     bool is_log_short;                      /* size or disk end it before log.keep is over */
     uint64_t snapshots_kept, snapshot_bytes;
+    int64_t replay_ms; /* how long replaying the log after the newest snapshot would take */
 } rung_hub_stats;
 rung_hub_stats rung_hub_stat(const rung_hub *h);
 

@@ -8,7 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLAN_MS = 60000 }; /* between two plans, if no snapshot asks for one */
+enum {
+    PLAN_MS = 60000,      /* between two plans, if no snapshot asks for one */
+    MEASURED_MIN = 50000, /* events: fewer are no measure of a replay */
+    LAST_SHARE =
+        15, /* a replay below this share of the target is not worth a snapshot at the close */
+};
+#define ASSUMED_US 4.0 /* to replay one event, before any was measured: a slow machine's */
 /* Free space that the log leaves for coming segments, or a twentieth of a small disk; plus that of two snapshots. */
 #define RESERVE_BYTES ((uint64_t)256 << 20)
 
@@ -294,6 +300,16 @@ rung_status rung_snapshots_save(rung_snapshots *s, rung_err *err) {
     return st == RUNG_OK ? note(s, rung_state_seq(s->state), err) : st;
 }
 
+rung_status rung_snapshots_save_last(rung_snapshots *s, rung_err *err) {
+    if (!s->store || !s->target_ms)
+        return RUNG_UNCHANGED;
+    rung_ignore(rung_snapshots_poll(s, true, NULL), "a failure was said, and is counted");
+    if (rung_snapshots_replay_ms(s) < s->target_ms / LAST_SHARE + 1)
+        return RUNG_UNCHANGED;
+    say(s, "writing a snapshot, so that the next start is fast");
+    return rung_snapshots_save(s, err);
+}
+
 rung_status rung_snapshots_poll(rung_snapshots *s, bool wait, rung_err *err) {
     if (!s->store)
         return RUNG_NOT_FOUND;
@@ -320,6 +336,24 @@ static bool is_first_of_day(const rung_snapshots *s, int64_t now_ms) {
     return rung_retention_day(last_ms) < today && s->day_begun < today;
 }
 
+/* What a replayed event costs depends on the machine and on the state. The replay at the start measured it; live events
+ * cost a little more, since they are answered. */
+static double us_per_event(const rung_snapshots *s) {
+    rung_store_stats opened = rung_store_stat(s->store);
+    if (opened.replayed >= MEASURED_MIN)
+        return (double)opened.replay_us / (double)opened.replayed;
+    if (s->applied >= MEASURED_MIN)
+        return (double)s->applied_us / (double)s->applied;
+    return ASSUMED_US;
+}
+
+int64_t rung_snapshots_replay_ms(const rung_snapshots *s) {
+    if (!s->store)
+        return 0;
+    uint64_t events = rung_state_seq(s->state) - s->newest_seq;
+    return (int64_t)((double)events * us_per_event(s) / 1000);
+}
+
 /* A snapshot costs about the memory of players and rankings, since every page that changes meanwhile is copied first.
  * So the log must grow by at least that. With ten million players at full load, 256 MiB alone would mean one
  * every eight seconds, two of them slow. */
@@ -328,6 +362,8 @@ static bool is_due(const rung_snapshots *s, int64_t now_ms) {
     if (s->phase != RUNG_SNAPSHOT_NONE)
         return false;
     if (s->every_ms && grown > 0 && now_ms - s->begun_ms >= s->every_ms)
+        return true;
+    if (s->target_ms && rung_snapshots_replay_ms(s) >= s->target_ms)
         return true;
     if (keeps_history(s) && s->every != UINT64_MAX && grown > 0 && is_first_of_day(s, now_ms))
         return true;

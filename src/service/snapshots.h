@@ -26,6 +26,8 @@ typedef struct rung_snapshots {
     rung_log_time *time;
     uint64_t every;   /* bytes of log between two; UINT64_MAX: only on request */
     int64_t every_ms; /* after this time also for fewer bytes; 0: no limit */
+    /* Also when replaying what came after the newest would take so long; 0: no limit. */
+    int64_t target_ms;
     rung_retention retention;
     const rung_alloc *alloc;
     void (*say)(void *ctx, const char *line);
@@ -49,10 +51,11 @@ typedef struct rung_snapshots {
     uint64_t kept_from;    /* records before this are not needed for what is kept */
     uint64_t trimmed_from; /* the log may remove records before this */
     uint64_t count, failures, newest_seq;
-    int64_t newest_ms; /* when the newest was complete; 0: none since the start */
+    int64_t newest_ms;            /* when the newest was complete; 0: none since the start */
+    uint64_t applied, applied_us; /* events applied since the start, and the time it took */
 } rung_snapshots;
 
-/* The first ten fields are set, the others zero; the store is open. */
+/* The fields before `phase` are set, the others zero; the store is open. */
 RUNG_NODISCARD rung_status rung_snapshots_init(rung_snapshots *s, rung_err *err);
 void rung_snapshots_deinit(rung_snapshots *s);
 
@@ -69,6 +72,17 @@ static inline bool rung_snapshots_are_waiting(const rung_snapshots *s) {
 void rung_snapshots_go_on(rung_snapshots *s);
 /* Cancel one that waits: the log has failed. */
 void rung_snapshots_give_up(rung_snapshots *s);
+
+/* So many events were applied in so many microseconds. */
+static inline void rung_snapshots_note_work(rung_snapshots *s, uint64_t events, int64_t us) {
+    s->applied += events;
+    s->applied_us += us > 0 ? (uint64_t)us : 0;
+}
+/* How long a start would take to replay the log after the newest snapshot: the number of events, times what one took
+ * when the folder was opened, or takes now. */
+int64_t rung_snapshots_replay_ms(const rung_snapshots *s);
+/* The folder is being closed: write one now if a start would take long without it. The log must be synced. */
+RUNG_NODISCARD rung_status rung_snapshots_save_last(rung_snapshots *s, rung_err *err);
 
 /* Cancel one that waits or is being written: the state is not to be trusted. */
 void rung_snapshots_cancel(rung_snapshots *s);

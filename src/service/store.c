@@ -239,6 +239,7 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
                                   .nodes = s->nodes,
                                   .is_shared = rung_log_is_shared(s->log)};
     uint64_t next = rung_state_seq(state) + 1;
+    int64_t began_us = rung_clock_monotonic_us(&s->config.writer.clock);
     rung_log_record *records = rung_alloc_get(a, size);
     if (!records || rung_applier_create(&config, &applier, NULL) < 0) {
         rung_alloc_free(a, records, size);
@@ -257,6 +258,8 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     rung_log_cursor_close(cursor);
     rung_applier_destroy(applier);
     rung_alloc_free(a, records, size);
+    s->stats.replayed = rung_state_seq(state) + 1 - next;
+    s->stats.replay_us = (uint64_t)(rung_clock_monotonic_us(&s->config.writer.clock) - began_us);
     return st;
 }
 

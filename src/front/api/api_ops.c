@@ -220,6 +220,9 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
     counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
     gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
+    gauge(w, "rung_replay_seconds",
+          "How long a start would take to replay the log after the newest snapshot; an estimate.",
+          (double)s.replay_ms / 1e3);
     gauge(w, "rung_snapshots_kept", "Snapshots in the data folder.", (double)s.snapshots_kept);
     gauge(w, "rung_snapshot_bytes", "Bytes of all of them.", (double)s.snapshot_bytes);
     gauge(w, "rung_log_first_seq", "Oldest event that the log still has.", (double)s.log_first_seq);

@@ -1550,6 +1550,51 @@ TEST(snapshots_wait_until_the_log_is_worth_one) {
     close_files(&d);
 }
 
+/* Every event counts as four microseconds as long as nothing was measured. */
+TEST(snapshots_come_when_a_replay_would_take_long) {
+    disk d;
+    open_on_files(&d, 0);
+    CHECK_OK(rung_hub_close(d.f.hub, NULL));
+    d.f.config.recovery_target_ms = 8;
+    open_hub(&d.f);
+    define_race(&d.f);
+    score_some(&d.f, 1000);
+    rung_hub_tick(d.f.hub);
+    CHECK(!rung_hub_stat(d.f.hub).is_snapshotting);
+    CHECK(rung_hub_stat(d.f.hub).replay_ms < 8);
+    score_some(&d.f, 1500);
+    CHECK(rung_hub_stat(d.f.hub).replay_ms >= 8);
+    wait_snapshot(&d.f, 1);
+    CHECK_EQ_I64(rung_hub_stat(d.f.hub).replay_ms, 0);
+    close_files(&d);
+}
+
+/* Opened with that target, changed, closed, and opened again: is there a snapshot? */
+static bool leaves_snapshot(uint32_t sync_every_ms, uint64_t target_ms, uint32_t events) {
+    disk d;
+    open_on_files(&d, sync_every_ms);
+    CHECK_OK(rung_hub_close(d.f.hub, NULL));
+    d.f.config.recovery_target_ms = target_ms;
+    open_hub(&d.f);
+    define_race(&d.f);
+    score_some(&d.f, events);
+    uint64_t seq = rung_state_seq(rung_hub_state(d.f.hub));
+    CHECK_OK(rung_hub_close(d.f.hub, NULL));
+    open_hub(&d.f);
+    CHECK_EQ_U64(rung_state_seq(rung_hub_state(d.f.hub)), seq);
+    uint64_t snapshot = rung_hub_stat(d.f.hub).snapshot_seq;
+    CHECK(snapshot == 0 || snapshot == seq);
+    close_files(&d);
+    return snapshot > 0;
+}
+
+TEST(the_last_snapshot_is_written_at_the_close) {
+    CHECK(leaves_snapshot(0, 45, 1200));
+    CHECK(leaves_snapshot(10000, 45, 1200)); /* what is not durable yet is synced first */
+    CHECK(!leaves_snapshot(0, 45, 100));     /* not worth one */
+    CHECK(!leaves_snapshot(0, 0, 1200));
+}
+
 /* ---- the follower ---- */
 
 typedef struct follower {
