@@ -107,6 +107,81 @@ void *rung_alloc_array(const rung_alloc *a, void *array, uint32_t *cap, uint32_t
     return grown;
 }
 
+/* ---- the lazy one ---- */
+
+/* At the beginning of a block that was freed. */
+struct rung__lazy_block {
+    struct rung__lazy_block *next;
+    size_t size;
+};
+
+static void put_off(rung_alloc_lazy *z, void *ptr, size_t size) {
+    struct rung__lazy_block *b = ptr;
+    b->size = size;
+    b->next = atomic_load(&z->freed);
+    atomic_fetch_add(&z->bytes, size);
+    while (!atomic_compare_exchange_weak(&z->freed, &b->next, b))
+        ;
+}
+
+static void return_block(rung_alloc_lazy *z, struct rung__lazy_block *b) {
+    size_t size = b->size;
+    atomic_fetch_sub(&z->bytes, size);
+    rung_alloc_free(z->inner, b, size);
+}
+
+/* Out of memory: return what was freed. What a step has seen is its thread's. */
+static bool return_freed(rung_alloc_lazy *z) {
+    struct rung__lazy_block *list = atomic_exchange(&z->freed, NULL), *b;
+    bool had_some = list != NULL;
+    while ((b = list)) {
+        list = b->next;
+        return_block(z, b);
+    }
+    return had_some;
+}
+
+static void *lazy_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    rung_alloc_lazy *z = ctx;
+    if (new_size == 0 && ptr && old_size >= RUNG_ALLOC_HUGE && !z->is_eager) {
+        put_off(z, ptr, old_size);
+        return NULL;
+    }
+    void *block = z->inner->resize(z->inner->ctx, ptr, old_size, new_size);
+    if (!block && new_size && return_freed(z))
+        block = z->inner->resize(z->inner->ctx, ptr, old_size, new_size);
+    return block;
+}
+
+void rung_alloc_lazy_init(rung_alloc_lazy *z, const rung_alloc *inner) {
+    z->port = (rung_alloc){lazy_resize, z};
+    z->inner = inner;
+    z->seen = NULL;
+    z->is_eager = false;
+    atomic_init(&z->freed, NULL);
+    atomic_init(&z->bytes, 0);
+}
+
+void rung_alloc_lazy_deinit(rung_alloc_lazy *z) {
+    while (rung_alloc_lazy_step(z, SIZE_MAX))
+        ;
+}
+
+bool rung_alloc_lazy_step(rung_alloc_lazy *z, size_t bytes) {
+    size_t done = 0;
+    while (done < bytes) {
+        if (!z->seen)
+            z->seen = atomic_exchange(&z->freed, NULL);
+        struct rung__lazy_block *b = z->seen;
+        if (!b)
+            return false;
+        z->seen = b->next;
+        done = b->size < bytes - done ? done + b->size : bytes;
+        return_block(z, b);
+    }
+    return z->seen || atomic_load_explicit(&z->freed, memory_order_relaxed);
+}
+
 /* ---- the meter ---- */
 
 /* As glibc's malloc: 8 bytes of header per block, in steps of 16, at least 32. */
@@ -145,7 +220,8 @@ void rung_alloc_meter_init(rung_alloc_meter *m, const rung_alloc *inner) {
 }
 
 bool rung_alloc_is_shared(const rung_alloc *a) {
-    while (a->resize == meter_resize)
-        a = ((const rung_alloc_meter *)a->ctx)->inner;
+    while (a->resize == meter_resize || a->resize == lazy_resize)
+        a = a->resize == meter_resize ? ((const rung_alloc_meter *)a->ctx)->inner
+                                      : ((const rung_alloc_lazy *)a->ctx)->inner;
     return a == rung_alloc_heap();
 }
