@@ -59,7 +59,8 @@ class Watch:
     """What the server does during a run, from its metrics."""
 
     NAMES = {"rung_snapshot_running": "snapshot", "rung_log_disk_bytes": "log", "rung_archive_windows_total": "windows",
-             "rung_archive_behind_events": "behind"}
+             "rung_archive_behind_events": "behind", "rung_archive_seq": "archived"}
+    STALL_S = "0.005"  # turns of the loop above this count as stalls; a bound of the histogram
 
     def __init__(self, server):
         self.server, self.seen, self.is_over = server, [], threading.Event()
@@ -71,7 +72,9 @@ class Watch:
         text = conn.getresponse().read().decode()
         conn.close()
         found = dict(re.findall(r"^(rung_\w+) (\S+)$", text, re.M))
-        return {name: float(found.get(metric, 0)) for metric, name in self.NAMES.items()}
+        short = re.search(r'^rung_loop_stall_seconds_bucket\{le="%s"\} (\d+)$' % re.escape(self.STALL_S), text, re.M)
+        stalls = float(found.get("rung_loop_stall_seconds_count", 0)) - float(short[1]) if short else 0
+        return {**{name: float(found.get(metric, 0)) for metric, name in self.NAMES.items()}, "stalls": stalls}
 
     def run(self):
         while not self.is_over.wait(WATCH_S):
@@ -100,6 +103,13 @@ class Watch:
                 spans.append((since, at))
                 since = None
         return spans + ([(since, self.seen[-1][0])] if since is not None else [])
+
+    def marks(self, name, least=1):
+        """Times, in seconds, at which a value had grown: a segment began, a window was archived, a batch of events was."""
+        return [at for (_, before), (at, now) in zip(self.seen, self.seen[1:]) if now[name] >= before[name] + least]
+
+    def stalls(self):
+        return int(self.seen[-1][1]["stalls"] - self.seen[0][1]["stalls"]) if self.seen else 0
 
     def behind_max(self):
         return max((values["behind"] for _, values in self.seen), default=0)
@@ -167,6 +177,18 @@ def line_of(slices, key, seconds, colour):
     return f'<polyline fill="none" stroke="{colour}" stroke-width="1.2" points="{points}"/>'
 
 
+# Below the curves, a row of ticks for each: what, how much it must have grown, colour.
+MARKS = (("log", 1 << 20, "#28c"), ("windows", 1, "#393"), ("archived", 1, "#999"))
+
+
+def ticks_of(watch, seconds):
+    for row, (name, least, colour) in enumerate(MARKS):
+        for at in watch.marks(name, least):
+            if at <= seconds:
+                x, y = LEFT + at / seconds * (WIDTH - LEFT - 10), HEIGHT - 23 + 3 * row
+                yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 2.5}" stroke="{colour}"/>'
+
+
 def panel(name, slices, watch, seconds, y):
     out = [f'<g transform="translate(0,{y})"><text x="{LEFT}" y="16" font-weight="bold">{name}</text>']
     for begin, end in watch.snapshots():
@@ -178,6 +200,7 @@ def panel(name, slices, watch, seconds, y):
                    f'<text x="{LEFT - 4}" y="{scale_ms(ms) + 3:.1f}" text-anchor="end">{label}</text>')
     for s in range(0, seconds + 1, max(seconds // 12, 1)):
         out.append(f'<text x="{LEFT + s / seconds * (WIDTH - LEFT - 10):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{s} s</text>')
+    out += ticks_of(watch, seconds)
     out += [line_of(slices, key, seconds, colour) for key, colour in (("max", "#d33"), ("p99", "#e90"), ("p50", "#28c"))]
     return "\n".join(out) + "</g>"
 
@@ -185,7 +208,10 @@ def panel(name, slices, watch, seconds, y):
 def draw(runs, seconds):
     panels = [panel(name, slices, watch, seconds, 24 + i * HEIGHT) for i, (name, slices, watch) in enumerate(runs)]
     key = ('<text x="60" y="16" fill="#28c">median</text><text x="120" y="16" fill="#e90">99th percentile</text>'
-           '<text x="230" y="16" fill="#d33">longest</text><text x="300" y="16" fill="#888">grey: a snapshot is written</text>')
+           '<text x="230" y="16" fill="#d33">longest</text><text x="300" y="16" fill="#888">grey: a snapshot is written</text>'
+           '<text x="450" y="16" fill="#888">ticks: '
+           '<tspan fill="#28c">a segment begins</tspan>, <tspan fill="#393">a window is archived</tspan>, '
+           '<tspan fill="#999">a batch of events is</tspan></text>')
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {24 + len(panels) * HEIGHT}" font-family="sans-serif" '
             f'font-size="10" fill="#888">\n{key}\n' + "\n".join(panels) + "\n</svg>\n")
 
@@ -193,12 +219,12 @@ def draw(runs, seconds):
 # ---- the report ----
 
 def table(rows):
-    out = "| configuration | median | p99 | p99.9 | longest | slowest tenth of a second | errors | server's CPU |\n"
-    out += "|---|---:|---:|---:|---:|---:|---:|---:|\n"
-    for name, slices, whole, share in rows:
+    out = "| configuration | median | p99 | p99.9 | longest | slowest tenth of a second | "
+    out += "turns of the loop above 5 ms | errors | server's CPU |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+    for name, slices, whole, watch, share in rows:
         a = whole["all"]
         worst = max((s["p50"] for s in slices if s["count"]), default=0)
-        out += (f"| {name} | {a['p50']:.2f} | {a['p99']:.1f} | {a['p999']:.1f} | {a['max']:.0f} | {worst:.1f} | "
+        out += (f"| {name} | {a['p50']:.2f} | {a['p99']:.1f} | {a['p999']:.1f} | {a['max']:.0f} | {worst:.1f} | {watch.stalls()} | "
                 f"{whole['errors'] + whole['unanswered']} | {share:.2f} |\n")
     return out
 
@@ -225,7 +251,7 @@ def main():
             flags = CONFIGURATIONS[name]
             say(name)
             slices, whole, watch, share = run_once(options, flags, folder)
-            rows.append((name, slices, whole, share))
+            rows.append((name, slices, whole, watch, share))
             pictures.append((name, slices, watch))
             say(f"  p50 {whole['all']['p50']:.2f} ms, p99 {whole['all']['p99']:.1f}, longest {whole['all']['max']:.0f}, "
                 f"{len(watch.snapshots())} snapshots, archive at most {watch.behind_max():,.0f} events behind")
