@@ -76,6 +76,7 @@ typedef enum rung_status {
     X(ARCHIVE_BEHIND, "the archive has not caught up in time")                                     \
     X(TOO_OLD, "the kept log does not reach back to that moment")                                  \
     X(READ_ONLY, "this server shows a moment of the past")                                         \
+    X(PAGE_EXPIRED, "a ranking that was read page by page is no longer held")                      \
     X(BUILDING, "the state of that moment is still being built")
 
 typedef enum rung_reason {

@@ -34,6 +34,9 @@ typedef struct exporting {
     bool is_csv, has_head;
     uint64_t count, total;
     int64_t first_seq, last_seq;
+    char page
+        [128]; /* of the next page; empty: pages by offset, as the board is when each is asked for */
+    bool is_held; /* all pages are of one moment */
     rung_progress progress;
 } exporting;
 
@@ -99,17 +102,38 @@ static void print_entry(exporting *e, rung_slice entry) {
 
 /* ---- pages ---- */
 
+/* Pages of one moment: of a ranking of all players, in memory, at a server that knows them. */
+static bool may_hold(const exporting *e) {
+    return !e->args->view.scope && !e->args->view.ask.as_of;
+}
+
+static int ask_page(exporting *e, rung_reply *reply) {
+    rung_path path = {0};
+    bool is_later = *e->page && strcmp(e->page, "first") != 0;
+    if (is_later)
+        rung_ask_path(e->self, "/v1/boards/{BOARD}/top", e->args, &path);
+    else
+        rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY "," RUNG_PAST_QUERY,
+                      e->args, &path);
+    rung_path_query_number(&path, "limit", PAGE);
+    rung_path_query(&path, "page", *e->page ? e->page : NULL);
+    if (!*e->page)
+        rung_path_query_number(&path, "offset", e->count);
+    if (strcmp(e->page, "first") != 0)
+        return rung_ask_for(e->self, e->client, "GET", &path, (rung_slice){0}, reply);
+    int code = rung_ask_status(e->self, e->client, "GET", &path, reply);
+    if (code || reply->status < 300)
+        return code;
+    e->page[0] = '\0'; /* an older server, or a window from the archive */
+    return ask_page(e, reply);
+}
+
 static int export_page(exporting *e, bool *more_out) {
     static rung_answer_items it;
-    rung_path path = {0};
     rung_reply reply;
     rung_slice entries, entry;
     uint64_t before = e->count;
-    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY "," RUNG_PAST_QUERY, e->args,
-                  &path);
-    rung_path_query_number(&path, "limit", PAGE);
-    rung_path_query_number(&path, "offset", e->count);
-    int code = rung_ask_for(e->self, e->client, "GET", &path, (rung_slice){0}, &reply);
+    int code = ask_page(e, &reply);
     if (code)
         return code;
     rung_slice body = rung_reply_body(&reply);
@@ -120,6 +144,11 @@ static int export_page(exporting *e, bool *more_out) {
         for (rung_answer_begin(&it, entries); rung_answer_next(&it, &entry);)
             print_entry(e, entry);
     *more_out = e->count - before == PAGE;
+    if (*e->page) {
+        e->is_held = true;
+        rung_answer_member(body, "next", e->page, sizeof e->page);
+        *more_out = *e->page != '\0';
+    }
     rung_progress_show(&e->progress, "export", e->count, e->total);
     return RUNG_EXIT_OK;
 }
@@ -132,7 +161,7 @@ static int export_all(exporting *e) {
     rung_progress_end(&e->progress);
     if (code == RUNG_EXIT_OK && e->is_csv && !e->has_head)
         fputs("rank,player,score,at\n", e->out);
-    if (code == RUNG_EXIT_OK && e->first_seq != e->last_seq && e->count > PAGE)
+    if (code == RUNG_EXIT_OK && !e->is_held && e->first_seq != e->last_seq && e->count > PAGE)
         rung_command_refuse(e->self, code,
                             "the board changed during the export (sequence %" PRId64 " to %" PRId64
                             "): entries that moved\nbetween pages may be missing or duplicated. A "
@@ -158,6 +187,8 @@ static int finish(exporting *e, int code) {
 static int export(const rung_command *self, rung_client *client, void *arguments) {
     const export_args *args = arguments;
     exporting e = {.self = self, .args = args, .client = client, .out = stdout};
+    if (may_hold(&e))
+        snprintf(e.page, sizeof e.page, "first");
     e.is_csv = !args->format || strcmp(args->format, "csv") == 0;
     if (!e.is_csv && strcmp(args->format, "ndjson") != 0)
         return rung_command_refuse(self, RUNG_EXIT_USAGE, "--format: expected csv or ndjson");
@@ -170,7 +201,9 @@ static int export(const rung_command *self, rung_client *client, void *arguments
 const rung_command rung_command_export = {
     .name = "export",
     .summary = "write a ranking as CSV or NDJSON",
-    .details = "Reads the ranking in pages of 1,000 and warns if the board changed meanwhile.\n"
+    .details = "Reads the ranking of one moment, in pages of 1,000, also while it changes. Of a\n"
+               "scope, or a window from the archive, pages are read one by one: it warns if the\n"
+               "board changed meanwhile.\n"
                "rung import reads the output.\n"
                "\n"
                "  rung export race --window week --window-id 2026-W46 > week.csv\n",

@@ -13,6 +13,7 @@
 #include "state/ban.h"
 #include "state/digest.h"
 #include "state/edition_list.h"
+#include "state/hold_list.h"
 #include "state/keyspace/set.h"
 #include "state/lookahead.h"
 #include "state/match.h"
@@ -147,6 +148,7 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
 
 /* Give back the rankings, keep the window. */
 static void window_empty(rung_state *s, rung__window *w) {
+    rung__holds_end(w);
     s->ladders_freed++;
     rung_ladder_destroy(w->ladder);
     w->ladder = NULL;

@@ -13,6 +13,7 @@
 #include "state/ban.h"
 #include "state/digest.h"
 #include "state/edition_list.h"
+#include "state/hold_list.h"
 #include "state/keyspace/set.h"
 #include "state/ranking.h"
 #include "state/reviews.h"
@@ -772,6 +773,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
         rung__reviews_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)
         return RUNG_ENOMEM;
+    rung__holds_forget(s, player);
     rung__forget_player(s, player);
     return RUNG_OK;
 }

@@ -14,6 +14,7 @@
 #include "state/attribute.h"
 #include "state/digest.h"
 #include "state/edition_list.h"
+#include "state/hold_list.h"
 #include "state/lookahead.h"
 #include "state/shadow.h"
 #include "state/team.h"
@@ -66,6 +67,10 @@ static rung_status create_ladder(const rung_state *s, const rung__board *b,
                               .guide = guide,
                               .arena = arena},
         out);
+}
+
+rung_status rung__ranking_ladder(const rung_state *s, const rung__board *b, rung_ladder **out) {
+    return create_ladder(s, b, NULL, NULL, out);
 }
 
 rung_status rung__ranking_create(const rung_state *s, const rung__board *b, rung__window *w) {
@@ -280,6 +285,7 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
         return st;
     b->version = s->seq;
     rung__editions_touch(s, b);
+    rung__holds_note(w, player, old);
     if (b->twin)
         rung__shadow_touch(s, player);
     if (old) {
@@ -352,6 +358,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
             values[slot] = value;
     }
     rung_ladder_remove(w->ladder, player);
+    rung__holds_note(w, player, e.key);
     rung_digest before = rung__entry_digest(b, w, player, e.key);
     rung__digest_subtract(&s->digest, before);
     rung__digest_subtract(&w->entries, before);

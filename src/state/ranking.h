@@ -6,6 +6,9 @@
 #include "state/board.h"
 
 /* A window's main ranking, empty. */
+/* An empty ladder of the board's order, which is in no window. */
+RUNG_NODISCARD rung_status rung__ranking_ladder(const rung_state *s, const rung__board *b,
+                                                rung_ladder **out);
 RUNG_NODISCARD rung_status rung__ranking_create(const rung_state *s, const rung__board *b,
                                                 rung__window *w);
 /* Create the ladder for a value of a slot, if there is none. */

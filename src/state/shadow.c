@@ -16,6 +16,7 @@
 #include "state/ban.h"
 #include "state/digest.h"
 #include "state/edition_list.h"
+#include "state/hold_list.h"
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/score.h"
@@ -306,6 +307,8 @@ rung_status rung__apply_swap(rung_state *s, const rung_event *e, rung_err *err) 
     b->twin = hidden;
     hidden->twin = NULL;
     rung__editions_drop(s, b); /* they are of what was there */
+    rung__holds_end_board(b);
+    rung__holds_end_board(hidden);
     hidden->shadow = sh;
     sh->board = b;
     sh->was_live = !sh->was_live;

@@ -42,6 +42,7 @@ typedef struct rung__window {
     rung_ladder *team_ladder; /* value numbers as players; NULL without teams */
     rung__team *teams;        /* by value number */
     uint32_t team_cap;
+    struct rung_hold *holds; /* of readers, see hold.c; not state */
 } rung__window;
 
 struct rung__board;

@@ -182,6 +182,19 @@ class Limits(ServerTest):
         answer = server.put("/v1/boards/b4", {"snapshots": {"every": "1m", "top": 1, "keep": 1}})
         return [status_of(answer), answer.json["field"]]
 
+    @row("rankings that are read page by page")
+    def pagings(self):
+        server = self.board()
+        for player in ("ada", "bob"):
+            self.post(server, {"player": player, "score": 1})
+        answers = [server.get("/v1/boards/race/top?page=first&limit=1") for _ in range(65)]
+        self.assertEqual([a.status for a in answers], [200] * 32 + [503] * 33)
+        return [status_of(answers[-1])]
+
+    @row("players who change in one of them")
+    def paging_notes(self):
+        return self.run_unit("test_service_paging", "a_ranking_that_changes_too_much_is_let_go")
+
     @row("verdicts in one request")
     def verdicts(self):
         return [status_of(self.serve().post("/v1/reviews", {"verdict": "promote", "ids": [str(i) for i in range(101)]}))]

@@ -429,7 +429,7 @@ TEST(what_all_boards_may_hold_is_limited) {
     CHECK_OK(rung_state_create(&config, &s));
     rung_err err;
     for (int i = 0; i < 5; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "b%d", i);
         rung_event e = {.kind = RUNG_EVENT_BOARD_DEFINED, .ts_ms = NOON};
         e.defined.board = rung_slice_str(name);

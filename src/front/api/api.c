@@ -637,6 +637,7 @@ static void free_memory(rung_api *api) {
     rung_replay_destroy(api->replay);
     rung_json_writer_deinit(&api->out);
     rung_page_cache_deinit(&api->pages);
+    rung_paging_destroy(api->paging);
     rung_buffer_deinit(&api->body);
     rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
     rung_json_writer_deinit(&api->openapi);
@@ -656,8 +657,9 @@ static void join_loop(rung_api *api) {
 
 static void leave_loop(rung_api *api) {
     rung_loop *loop = api->config.loop;
-    rung_timer *timers[] = {&api->wait_timer, &api->ask_timer,  &api->throttled,
-                            &api->line_timer, &api->past_timer, &api->replay_timer};
+    rung_timer *timers[] = {&api->wait_timer,  &api->ask_timer,  &api->throttled,
+                            &api->line_timer,  &api->past_timer, &api->replay_timer,
+                            &api->paging_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
         rung_timer_stop(loop, timers[i]);
     rung_turn_remove(&loop->turn, &api->answer_ranked);
@@ -685,6 +687,8 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
         RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     if (st >= 0)
         st = rung__archive_create(api, err);
+    if (st >= 0)
+        st = rung__paging_start(api, err);
     if (st >= 0)
         st = rung__past_create(api, err);
     if (st >= 0)

@@ -191,8 +191,10 @@ static void top(rung_call *c, bool teams) {
 }
 
 void rung_api_top(rung_call *c) {
-    rung_slice version = rung__call_text(c, "version");
-    if (version.len)
+    rung_slice version = rung__call_text(c, "version"), page = rung__call_text(c, "page");
+    if (page.len)
+        rung__api_top_page(c, page);
+    else if (version.len)
         rung__api_top_version(c, version);
     else
         top(c, false);

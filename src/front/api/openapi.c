@@ -385,7 +385,11 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
     rung_json_close_object(w);
 }
 
-enum { GUARDED = 1 << 16, HAS_BODY = 1 << 17 }; /* beside the flags of routes.h */
+enum {
+    GUARDED = 1 << 16,
+    HAS_BODY = 1 << 17,
+    HAS_PAGES = 1 << 18
+}; /* beside the flags of routes.h */
 
 /* The problems that a route may answer, by its traits; 0: every route. */
 static const struct {
@@ -399,6 +403,7 @@ static const struct {
     {404, RUNG_MAY_MISS, "NotFound", "The board, player, window or ranking is not there."},
     {409, RUNG_MAY_CONFLICT, "Conflict",
      "The same id with another body, or a `min_seq` far ahead of the log."},
+    {410, HAS_PAGES, "Gone", "`page` is of a ranking that is no longer held."},
     {413, HAS_BODY, "TooLarge", "The body is too large."},
     {415, HAS_BODY, "UnsupportedType", "The body is not of a supported type."},
     {416, RUNG_HAS_RANGES, "BeyondEnd", "`Range` begins beyond the end of the file."},
@@ -418,6 +423,8 @@ static uint32_t traits_of(const rung_route *r) {
     for (uint32_t i = 0; i < r->param_count; i++)
         if (strcmp(r->params[i].name, "min_seq") == 0)
             traits |= RUNG_MAY_CONFLICT;
+        else if (strcmp(r->params[i].name, "page") == 0)
+            traits |= HAS_PAGES;
         else if (strcmp(r->params[i].name, "as_of") == 0)
             traits |= RUNG_MAY_REFUSE | RUNG_MAY_MISS;
     return traits;

@@ -12,6 +12,7 @@
 #include "front/api/page_cache.h"
 #include "front/live/live.h"
 #include "guard/signature.h"
+#include "service/paging.h"
 
 #define RUNG_API_ROWS_MAX        1000                /* entries of one answer */
 #define RUNG_API_VERDICTS_MAX    100                 /* of one request */
@@ -64,7 +65,9 @@ struct rung_api {
     uint32_t download_count;
 
     rung_live *live;
-    rung_page_cache pages; /* of top lists */
+    rung_page_cache pages;   /* of top lists */
+    rung_paging *paging;     /* rankings that are read page by page */
+    rung_timer paging_timer; /* lets them go; runs while there are any */
 
     RUNG_LIST(struct rung_batch) batches; /* all streams of submissions */
     rung_task answer_batches;             /* wanted when a batch has results to send */
@@ -103,6 +106,9 @@ void rung__api_submit_matches(rung_call *c);
 bool rung__call_has_etag(const rung_call *c, rung_slice etag);
 /* api_versions.c: the top list of the timed snapshot that `version` names. */
 void rung__api_top_version(rung_call *c, rung_slice version);
+/* api_paging.c: the top list of a moment, page by page. */
+void rung__api_top_page(rung_call *c, rung_slice page);
+rung_status rung__paging_start(rung_api *api, rung_err *err);
 
 /* api_sessions.c: does the request carry a signature that its route takes? */
 bool rung__call_is_signed(const rung_call *c);

@@ -42,6 +42,8 @@ const rung_problem_row rung_problem_rows[] = {
      "the nonce was used before: sign again with a higher one"},
     {409, "busy", 0, RUNG_EBUSY, R(NONE), ANY, "already in progress"},
     {409, "seq_ahead", 0, RUNG_ERANGE, R(SEQ_AHEAD), ANY, "`min_seq` is far ahead of the log"},
+    {410, "page_expired", 0, RUNG_EABSENT, R(PAGE_EXPIRED), ANY,
+     "`page` is of a ranking that this server no longer holds: begin with `page=first`"},
     {413, "too_large", 0, RUNG_ELIMIT, R(TOO_LARGE), ANY, NULL},
     {415, "unsupported_media_type", 0, RUNG_EUNSUPPORTED, R(MEDIA_TYPE), ANY,
      "unsupported Content-Type or Content-Encoding"},

@@ -17,6 +17,7 @@
 #include "model/calendar.h"
 #include "model/text.h"
 #include "service/matches.h"
+#include "service/paging.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -259,7 +260,12 @@ const rung_route rung_routes[] = {
      PARAMS(
          BOARD, RANKED, LIMIT, OFFSET,
          PARAM("version", TEXT, 1, 20,
-               "A timed snapshot of the board (see `versions`), or `newest`; not with `scope`.")),
+               "A timed snapshot of the board (see `versions`), or `newest`; not with `scope`."),
+         PARAM(
+             "page", TEXT, 1, RUNG_PAGING_TOKEN_SIZE,
+             "`first`: hold the ranking as it is now, to read it page by page; then `next` of the "
+             "page before. Each player is on one page, with the rank of that moment. 410 "
+             "`page_expired` when it is no longer held. Not with `scope` or `offset`.")),
      .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE,
      .results = {{200, RUNG_TYPE_JSON, &rung_top_schema, "A page."},
                  {304, NULL, NULL, "Not changed since the given ETag."}},

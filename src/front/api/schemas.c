@@ -464,6 +464,7 @@ SCHEMA(rung_top_schema, "Top", "A page of a ranking.", HEAD,
        FIELD("version", INTEGER, "Of a timed snapshot: which one. `seq` is the same."),
        FIELD("version_at", TIME, "Of a timed snapshot: the moment it was taken for."),
        FIELD("kept", INTEGER, "Of a timed snapshot: how many entries it has."),
+       FIELD("next", STRING_OR_NULL, "With `page`: that of the next one; null at the end."),
        ROWS("entries", "Best first. Of a timed snapshot without avatar, country, attributes and "
                        "rating; `name` is what it was."));
 
