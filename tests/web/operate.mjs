@@ -151,6 +151,7 @@ await lanes(async () => {
         const evidence = page.locator('.evidence');
         const here = () => waiting.locator('li.on strong').first().innerText();
         await until(async () => (await waiting.getByRole('listitem').count()) === 10, 'ten scores wait');
+        await page.getByRole('link', { name: /^Reviews\s*10 waiting/ }).waitFor();
         await evidence.getByText(/12\s?500, limit 5000/).waitFor();
         await evidence.getByRole('img', { name: /deviations above the player’s mean/ }).waitFor();
         await evidence.getByRole('row', { name: /12\s?500.*tentative/ }).waitFor();
@@ -294,7 +295,7 @@ await lanes(async () => {
     });
 
     await story('a board as it was', async () => {
-        const page = await open(browser);
+        const page = await open(browser, { expected: [/503.*(as_of|movers)/] }); // while the past is being built
         await fetch(`${base}/v1/boards/tale`, { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: '{"title":"A tale"}' });
         await submit('tale', 'ada', 10);
         const { seq } = await submit('tale', 'bob', 20);
@@ -324,7 +325,7 @@ await lanes(async () => {
     });
 
     await story('who rose and who fell', async () => {
-        const page = await open(browser);
+        const page = await open(browser, { expected: [/503.*(as_of|movers)/] }); // while the past is being built
         await page.goto(`${process.env.RUNG_ORIGINS}/#/b/climb?list=movers&since=1m`);
         const rose = page.getByRole('region', { name: 'Rose most' });
         await rose.getByRole('listitem').first().waitFor();

@@ -2,8 +2,10 @@
 // The frame around every page, and which page an address means.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../lib/api';
 import { setKey } from '../lib/api';
-import { useKey, useRoute } from '../lib/hooks';
+import * as format from '../lib/format';
+import { useKey, useLoad, useRoute } from '../lib/hooks';
 import { href, type Route } from '../lib/route';
 import { BoardEditor } from './admin/board_editor';
 import { Audit } from './admin/audit';
@@ -78,7 +80,7 @@ export function Console() {
                         <nav aria-label="Operate">
                             {ADMIN.map(([path, name]) => (
                                 <a key={path} href={href(path ? ['admin', path] : ['admin'])}
-                                   aria-current={isOn(route.path[1], path) ? 'page' : undefined}>{name}</a>
+                                   aria-current={isOn(route.path[1], path) ? 'page' : undefined}>{name}{path === 'reviews' && <Waiting />}</a>
                             ))}
                         </nav>
                     </div>
@@ -91,6 +93,19 @@ export function Console() {
 
 function isOn(second: string | undefined, path: string): boolean {
     return path === '' ? second === undefined || second === 'new' || second === 'edit' || second === 'replay' || second === 'player' : second === path;
+}
+
+const WAITING_MS = 10000;
+
+// How many scores wait for a verdict; nothing where the key may not know.
+function Waiting() {
+    const key = useKey();
+    const [refused, setRefused] = useState('');
+    const list = useLoad(refused === `key ${key}` ? null : (signal) => api.reviews({ limit: 1 }, signal), [key, refused], WAITING_MS);
+    useEffect(() => {
+        if (api.isRefused(list.error)) setRefused(`key ${key}`); // asked again with another key
+    }, [list.error]);
+    return list.data?.total ? <span class="badge">{format.count(list.data.total)}<span class="hidden"> waiting</span></span> : null;
 }
 
 function Mark() {

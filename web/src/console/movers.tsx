@@ -33,7 +33,7 @@ export function Movers({ board, view, query, at, sub }: {
                         <div><dt>stayed</dt><dd>{format.count(found.compared - found.rose - found.fell)}</dd></div>
                         <div><dt>are new</dt><dd>{format.count(found.entered)}</dd></div>
                     </dl>
-                    {found.compared === 0 && found.entered === 0 ? <Empty title="Nobody to compare">Nobody was ranked here at either moment.</Empty> : (
+                    {found.compared === 0 ? <Empty title="Nobody to compare">{found.entered === 0 ? 'Nobody was ranked here at either moment.' : 'All who are ranked now came since.'}</Empty> : (
                         <div class="movers">
                             <Side title="Rose most" movers={found.risers} none="Nobody rose." board={board} at={at} sub={sub} />
                             <Side title="Fell most" movers={found.fallers} none="Nobody fell." board={board} at={at} sub={sub} />

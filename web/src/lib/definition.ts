@@ -102,7 +102,7 @@ export function formOf(board: Board): Form {
         memory: text(board.memory, empty.memory),
         rest: {
             ...Object.fromEntries(Object.entries(board).filter(([name]) => !FIELDS.has(name))),
-            ...(board.rating?.rules ? { rating: { rules: board.rating.rules } } : {}),
+            rating: Object.fromEntries(Object.entries(board.rating || {}).filter(([, value]) => value !== null && typeof value === 'object')),
         },
     };
 }
