@@ -18,6 +18,7 @@
 #include "service/define.h"
 #include "service/replay_task.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -43,7 +44,22 @@ typedef enum stage {
     STAGE_FAILED
 } stage;
 
-typedef enum item { ITEM_PIECE, ITEM_QUEUE, ITEM_COMPLETE, ITEM_DROP } item;
+typedef enum item {
+    ITEM_PIECE,
+    ITEM_QUEUE,
+    ITEM_COMPLETE,
+    ITEM_DROP,
+    ITEM_SWAP,  /* of a job that swaps by itself; */
+    ITEM_FORGET /* then it drops the old content */
+} item;
+
+/* Who asked for a swap that comes later. */
+typedef struct asked {
+    bool is_asked;
+    rung_actor actor; /* its texts: */
+    char key[RUNG_ACTOR_TEXT_MAX], player[RUNG_NAME_MAX], address[RUNG_ACTOR_ADDRESS_MAX],
+        reason[RUNG_REASON_MAX];
+} asked;
 
 typedef struct job {
     rung_replay *pool;
@@ -60,6 +76,7 @@ typedef struct job {
     uint32_t part, rounds, stalls, retries;
     item item; /* being put */
     bool is_working, is_putting, is_over, is_last, is_first;
+    asked swap; /* by itself, once it is complete */
 } job;
 
 typedef struct report {
@@ -317,6 +334,14 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
         fail(j); /* done, unless it is still there */
         return;
     }
+    if (st >= 0 && j->item == ITEM_SWAP) {
+        put(j, ITEM_FORGET);
+        return;
+    }
+    if (j->item == ITEM_FORGET) { /* if not, the old content is left to the operator */
+        j->stage = STAGE_DONE;
+        return;
+    }
     if (st < 0) {
         refused(j, st, err);
         return;
@@ -336,6 +361,8 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     } else {
         end_helper(j);
         j->stage = STAGE_DONE;
+        if (j->swap.is_asked)
+            put(j, ITEM_SWAP);
     }
 }
 
@@ -350,15 +377,24 @@ static rung_status put_part(job *j, item what, rung_err *err) {
     return rung_hub_put(j->pool->hub, &e, answered, j, err);
 }
 
+static rung_status put_swap(job *j, rung_err *err) {
+    rung_hub_sender from = {.actor = j->swap.actor.address.len ? &j->swap.actor : NULL};
+    rung_event e = {.kind = RUNG_EVENT_BOARD_SWAPPED,
+                    .swapped = {.board = board_of(j), .job = j->number}};
+    return rung_commit_put(rung_hub_commit(j->pool->hub), from, &e, NULL, answered, j, err);
+}
+
 static void put(job *j, item what) {
     rung_replay *r = j->pool;
     rung_err err = {0};
     j->item = what;
     j->stage = STAGE_PIECE;
     j->is_putting = true;
-    rung_status st = what == ITEM_DROP ? put_drop(r, (rung_hub_sender){0}, board_of(j), j->number,
-                                                  answered, j, &err)
-                                       : put_part(j, what, &err);
+    rung_status st =
+        what == ITEM_SWAP ? put_swap(j, &err)
+        : what == ITEM_DROP || what == ITEM_FORGET
+            ? put_drop(r, (rung_hub_sender){0}, board_of(j), j->number, answered, j, &err)
+            : put_part(j, what, &err);
     if (st == RUNG_OK) {
         j->retries = 0;
         return;
@@ -367,7 +403,7 @@ static void put(job *j, item what) {
     if ((st == RUNG_ELIMIT || st == RUNG_ENOSPC) && ++j->retries < RETRIES_MAX) {
         j->stage = STAGE_RETRY;
         r->config.look_in(r->config.ctx, RETRY_MS);
-    } else if (what == ITEM_DROP) {
+    } else if (what == ITEM_DROP || what == ITEM_FORGET) {
         j->stage = STAGE_FAILED; /* the shadow is left to the operator, or to the next start */
     } else {
         j->err = err;
@@ -540,10 +576,12 @@ static rung_status check_board(const rung_replay *r, const rung_replay_spec *spe
     if (is_key)
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "board",
                                "a Redis key without rules of its own");
-    if (rung_update_is_rating(def->update) ||
-        (spec->def && rung_update_is_rating(spec->def->update)))
+    if (spec->def && rung_update_is_rating(def->update) != rung_update_is_rating(spec->def->update))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update",
-                               "a rating board cannot be replayed");
+                               "a board of matches stays one, and so does a board of scores");
+    if (spec->match_count && !rung_update_is_rating(def->update))
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "exclude.matches",
+                               "the board takes scores, not matches");
     if (rung_state_rules(s) < 2)
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rules", "replays need level 2");
     if (rung_state_shadow(s, spec->board, &info) == RUNG_OK)
@@ -566,9 +604,9 @@ static rung_status check_spec(const rung_replay_spec *spec, rung_err *err) {
                                    "not the id of a player", i);
     if (spec->has_span && spec->from_ms >= spec->to_ms)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "exclude.to", "it is not after from");
-    if (!spec->def && !spec->player_count && !spec->has_span)
+    if (!spec->def && !spec->player_count && !spec->match_count && !spec->has_span)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "definition",
-                               "give a definition, or players or a span to exclude");
+                               "give a definition, or players, matches or a span to exclude");
     return spec->def ? rung_board_def_check(spec->def, err) : RUNG_OK;
 }
 
@@ -594,12 +632,43 @@ static uint64_t new_number(void) {
     return (number & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52; /* JSON shows it exactly */
 }
 
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* What the board is computed without already stays out. `room` is for the list. */
+static rung_status add_removed(const rung_replay *r, rung_replay_spec *spec, uint64_t *room,
+                               rung_err *err) {
+    uint32_t count = rung_state_removed_matches(rung_hub_state(r->hub), spec->board, room), n = 0;
+    if (count + spec->match_count > 2 * RUNG_MATCHES_REMOVED_MAX)
+        count = 2 * RUNG_MATCHES_REMOVED_MAX - spec->match_count;
+    for (uint32_t i = 0; i < spec->match_count; i++)
+        room[count + i] = spec->matches[i];
+    count += spec->match_count;
+    if (count)
+        qsort(room, count, sizeof *room, by_number);
+    for (uint32_t i = 0; i < count; i++)
+        if (!i || room[i] != room[i - 1])
+            room[n++] = room[i];
+    if (n > RUNG_MATCHES_REMOVED_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "exclude.matches",
+                               "%d matches of a board at most are left out",
+                               RUNG_MATCHES_REMOVED_MAX);
+    spec->matches = room;
+    spec->match_count = n;
+    return RUNG_OK;
+}
+
 static rung_status begin(rung_replay *r, const rung_replay_spec *spec, uint64_t *job_out,
                          rung_err *err) {
+    uint64_t removed[2 * RUNG_MATCHES_REMOVED_MAX];
     rung_replay_spec whole = *spec;
     rung_status st = check_board(r, spec, &whole.created_ms, err);
     if (st >= 0)
         st = check_spec(spec, err);
+    if (st >= 0)
+        st = add_removed(r, &whole, removed, err);
     if (st < 0)
         return st;
     const job *old = find_job(r, spec->board);
@@ -654,6 +723,34 @@ rung_status rung_replay_begin(rung_replay *r, const rung_replay_spec *spec, uint
         st = begin(r, &whole, job_out, err);
     rung_alloc_free(r->config.alloc, room, RUNG_ZONE_PACKED_MAX);
     return st;
+}
+
+static rung_slice keep_text(rung_slice text, char *room, size_t size) {
+    size_t len = text.len < size ? text.len : size;
+    if (len)
+        memcpy(room, text.ptr, len);
+    return rung_slice_of(room, len);
+}
+
+rung_status rung_replay_without_match(rung_replay *r, rung_hub_sender from, rung_slice board,
+                                      uint64_t seq, rung_err *err) {
+    rung_replay_spec spec = {.board = board, .match_count = 1, .matches = &seq};
+    uint64_t number;
+    rung_status st = check_server(r, err);
+    if (st >= 0)
+        st = begin(r, &spec, &number, err);
+    job *j = st >= 0 ? find_job(r, board) : NULL;
+    if (!j)
+        return st;
+    asked *a = &j->swap;
+    a->is_asked = true;
+    if (from.actor) {
+        a->actor.key = keep_text(from.actor->key, a->key, sizeof a->key);
+        a->actor.player = keep_text(from.actor->player, a->player, sizeof a->player);
+        a->actor.address = keep_text(from.actor->address, a->address, sizeof a->address);
+        a->actor.reason = keep_text(from.actor->reason, a->reason, sizeof a->reason);
+    }
+    return RUNG_OK;
 }
 
 rung_status rung_replay_swap(rung_replay *r, rung_hub_sender from, rung_slice board, bool is_undo,

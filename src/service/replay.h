@@ -71,6 +71,11 @@ void rung_replay_look(rung_replay *r);
 RUNG_NODISCARD rung_status rung_replay_begin(rung_replay *r, const rung_replay_spec *spec,
                                              uint64_t *job_out, rung_err *err);
 
+/* Compute a rating board without one more match, and swap the result in as soon as it is complete: a replay that is its
+ * own swap and drop. `from` is copied. As begin; RUNG_ELIMIT: RUNG_MATCHES_REMOVED_MAX matches are left out already. */
+RUNG_NODISCARD rung_status rung_replay_without_match(rung_replay *r, rung_hub_sender from,
+                                                     rung_slice board, uint64_t seq, rung_err *err);
+
 /* Put the event that makes board and shadow change places, or back. */
 RUNG_NODISCARD rung_status rung_replay_swap(rung_replay *r, rung_hub_sender from, rung_slice board,
                                             bool is_undo, rung_hub_answer *answer, void *ctx,

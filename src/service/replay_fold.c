@@ -35,11 +35,32 @@ static bool is_excluded(const rung_replay_fold *f, rung_slice player, int64_t at
             bsearch(&player, f->excluded, spec->player_count, sizeof player, by_name));
 }
 
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The event is the state's next one. */
+static bool is_excluded_match(const rung_replay_fold *f, const rung_match_event *e, int64_t at_ms) {
+    const rung_replay_spec *spec = f->spec;
+    uint64_t seq = rung_state_seq(f->state) + 1;
+    rung_match_cursor c = {.rest = e->packed};
+    rung_match_entry entry;
+    if (spec->match_count && bsearch(&seq, spec->matches, spec->match_count, sizeof seq, by_number))
+        return true;
+    while (rung_match_next(&c, &entry))
+        if (is_excluded(f, entry.player, at_ms))
+            return true;
+    return false;
+}
+
 /* The time of a submission, as apply sees it. */
 static int64_t time_of(const rung_replay_fold *f, const rung_event *e) {
     int64_t log_ms = rung_state_time(f->state);
     if (e->kind == RUNG_EVENT_SCORE && e->score.has_at)
         return e->score.at_ms;
+    if (e->kind == RUNG_EVENT_MATCH && e->match.has_at)
+        return e->match.at_ms;
     return e->ts_ms > log_ms ? e->ts_ms : log_ms;
 }
 
@@ -50,6 +71,9 @@ static bool is_left_out(const rung_replay_fold *f, const rung_event *e) {
     if (e->kind == RUNG_EVENT_SCORE)
         return rung_slice_eq(e->score.board, f->spec->board) &&
                is_excluded(f, e->score.player, time_of(f, e));
+    if (e->kind == RUNG_EVENT_MATCH)
+        return rung_slice_eq(e->match.board, f->spec->board) &&
+               is_excluded_match(f, &e->match, time_of(f, e));
     if (e->kind != RUNG_EVENT_KEYS)
         return false;
     rung_slice rest = e->keys.packed;
@@ -65,6 +89,8 @@ static bool is_left_out(const rung_replay_fold *f, const rung_event *e) {
  * session, is used up by the board that took it, whichever it is; and whether it takes one may depend on all that it
  * has. */
 static bool is_of_interest(const rung_replay_fold *f, const rung_event *e) {
+    if (e->kind == RUNG_EVENT_MATCH)
+        return f->spec->has_sources || rung_slice_eq(e->match.board, f->spec->board);
     return e->kind != RUNG_EVENT_SCORE || f->spec->has_sources || e->score.session.len ||
            rung_slice_eq(e->score.board, f->spec->board);
 }
@@ -75,9 +101,13 @@ static rung_status define(rung_replay_fold *f, const rung_event *e, bool was_the
     if (was_there && !has_shadow)
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "board",
                                "it was a Redis key before it was defined");
-    if (!has_shadow)
-        return rung_state_shadow_begin(f->state, f->spec->board,
-                                       f->spec->def ? f->spec->def : &e->defined.def, err);
+    if (!has_shadow) {
+        rung_status st = rung_state_shadow_begin(
+            f->state, f->spec->board, f->spec->def ? f->spec->def : &e->defined.def, err);
+        return st < 0 ? st
+                      : rung_state_shadow_exclude(f->state, f->spec->board, f->spec->matches,
+                                                  f->spec->match_count);
+    }
     if (f->spec->def)
         return RUNG_OK;
     rung_status st = rung_state_shadow_define(f->state, f->spec->board, &e->defined.def, err);

@@ -11,6 +11,7 @@
 #ifndef RUNG_SERVICE_REPLAY_FOLD_H
 #define RUNG_SERVICE_REPLAY_FOLD_H
 
+#include "state/ratings.h"
 #include "state/replay.h"
 
 #define RUNG_REPLAY_PLAYERS_MAX 10000
@@ -20,7 +21,10 @@ typedef struct rung_replay_spec {
     const rung_board_def *def; /* from the board's creation on; NULL: the definitions that it had */
     uint32_t player_count;     /* whose submissions are left out; up to RUNG_REPLAY_PLAYERS_MAX */
     const rung_slice *players;
-    bool has_span; /* submissions whose `at` is in [from, to) are left out */
+    uint32_t
+        match_count; /* matches that are left out, by the sequence of their event; up to RUNG_MATCHES_REMOVED_MAX */
+    const uint64_t *matches; /* ascending */
+    bool has_span;           /* submissions whose `at` is in [from, to) are left out */
     int64_t from_ms, to_ms;
     uint64_t until_seq; /* nothing after this record is left out */
     int64_t created_ms; /* log time when the board was created */

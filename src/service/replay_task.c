@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes: text board; text definition, empty: none; number of players, text each; byte has_sources; byte has_span;
+/* The bytes: text board; text definition, empty: none; number of players, text each; number of matches, number each;
+ * byte has_sources; byte has_span;
  * signed from, to; number until; signed created. */
 #include "service/replay_task.h"
 
@@ -12,6 +13,7 @@ struct rung_replay_task {
     rung_replay_spec spec;
     rung_board_def def;
     rung_slice *players;
+    uint64_t matches[RUNG_MATCHES_REMOVED_MAX];
     size_t size;
     uint8_t bytes[];
 };
@@ -22,6 +24,9 @@ static void write_spec(rung_byte_writer *w, const rung_replay_spec *s, rung_slic
     rung_put_number(w, s->player_count);
     for (uint32_t i = 0; i < s->player_count; i++)
         rung_put_text(w, s->players[i]);
+    rung_put_number(w, s->match_count);
+    for (uint32_t i = 0; i < s->match_count; i++)
+        rung_put_number(w, s->matches[i]);
     rung_put_byte(w, s->has_sources);
     rung_put_byte(w, s->has_span);
     rung_put_signed(w, s->from_ms);
@@ -53,6 +58,10 @@ static rung_status read_spec(rung_replay_task *t, rung_err *err) {
     }
     for (uint32_t i = 0; i < count; i++)
         t->players[i] = rung_get_text(&r);
+    t->spec.matches = t->matches;
+    t->spec.match_count = rung_get_count(&r, RUNG_MATCHES_REMOVED_MAX);
+    for (uint32_t i = 0; i < t->spec.match_count && !r.fault; i++)
+        t->matches[i] = rung_get_number(&r);
     t->spec.has_sources = rung_get_byte(&r) != 0;
     t->spec.has_span = rung_get_byte(&r) != 0;
     t->spec.from_ms = rung_get_signed(&r);

@@ -488,6 +488,7 @@ rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
     rung__digest_add(&d, b->rate_digest);
     rung__digest_add(&d, b->rated_digest);
     rung__digest_add(&d, b->kept.digest);
+    rung__digest_add(&d, rung__removed_digest(b));
     rung__digest_add(&d, b->forms.digest);
     rung__digest_add(&d, rung__editions_digest_all(b));
     for (uint32_t i = 0; i < b->window_count; i++) {
@@ -967,6 +968,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
     rung__digest_subtract(&s->digest, b->rate_digest);
     rung__digest_subtract(&s->digest, b->rated_digest);
     rung__digest_subtract(&s->digest, b->kept.digest);
+    rung__digest_subtract(&s->digest, rung__removed_digest(b));
     rung__digest_subtract(&s->digest, b->forms.digest);
     for (uint32_t slot = 0; slot < b->scope_count; slot++)
         rung__attribute_unuse(s, b->attribute[slot]);

@@ -75,7 +75,10 @@ typedef struct rung__board {
     uint32_t rated_count, rated_cap;
     rung_numbermap rated_of; /* player -> place in `rated` */
     rung_digest rated_digest;
-    rung__kept kept;      /* the last matches */
+    rung__kept kept;   /* the last matches */
+    uint64_t *removed; /* sequences of matches that a replay left out, ascending */
+    uint32_t removed_count;
+    uint64_t kept_sent;   /* of a shadow in a helper: kept matches before it are in its parts */
     uint64_t version;     /* the last event that changed something visible; not in the digest */
     uint64_t submissions; /* since it is in memory, refused ones included; not in the digest */
 } rung__board;

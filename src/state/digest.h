@@ -32,6 +32,7 @@ typedef enum rung__fact {
     RUNG__FACT_RATING = 40, /* the numbers between are free */
     RUNG__FACT_FORM = 41,
     RUNG__FACT_MATCH = 42,
+    RUNG__FACT_UNMATCHED = 43,
     RUNG__FACT_SESSION = 44,
     RUNG__FACT_NONCE = 45,
     RUNG__FACT_REVIEW = 50,

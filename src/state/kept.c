@@ -35,7 +35,7 @@ static rung_digest fact_of(const rung__board *b, const rung__kept_match *m) {
         sum = rung_hash_word(sum ^ who) + place;
         sum = rung_hash_word(sum ^ bits_of(r->rating)) + bits_of(r->deviation);
     }
-    uint64_t words[] = {(uint64_t)m->at_ms, (uint64_t)m->ts_ms, id, sum, m->is_removed};
+    uint64_t words[] = {(uint64_t)m->at_ms, (uint64_t)m->ts_ms, id, sum};
     return rung__fact_digest(RUNG__FACT_MATCH, b->serial, m->seq, words,
                              sizeof words / sizeof *words);
 }
@@ -49,12 +49,6 @@ static void add_fact(rung_state *s, rung__board *b, rung__kept_match *m) {
 static void subtract_fact(rung_state *s, rung__board *b, const rung__kept_match *m) {
     rung__digest_subtract(&s->digest, m->fact);
     rung__digest_subtract(&b->kept.digest, m->fact);
-}
-
-void rung__kept_set_removed(rung_state *s, rung__board *b, rung__kept_match *m, bool is_removed) {
-    subtract_fact(s, b, m);
-    m->is_removed = is_removed;
-    add_fact(s, b, m);
 }
 
 /* ---- change ---- */
@@ -169,12 +163,45 @@ rung__kept_match *rung__kept_find(const rung__kept *k, uint64_t seq) {
     return NULL;
 }
 
+/* ---- matches that are left out ---- */
+
+rung_digest rung__removed_digest(const rung__board *b) {
+    rung_digest d = {0, 0};
+    for (uint32_t i = 0; i < b->removed_count; i++)
+        rung__digest_add(
+            &d, rung__fact_digest(RUNG__FACT_UNMATCHED, b->serial, b->removed[i], NULL, 0));
+    return d;
+}
+
+rung_status rung__removed_set(rung_state *s, rung__board *b, const uint64_t *seqs, uint32_t count) {
+    uint64_t *copy = count ? rung_alloc_get(s->alloc, count * sizeof *copy) : NULL;
+    if (count && !copy)
+        return RUNG_ENOMEM;
+    if (count)
+        memcpy(copy, seqs, count * sizeof *copy);
+    rung__digest_subtract(&s->digest, rung__removed_digest(b));
+    rung_alloc_free(s->alloc, b->removed, b->removed_count * sizeof *b->removed);
+    b->removed = copy;
+    b->removed_count = count;
+    rung__digest_add(&s->digest, rung__removed_digest(b));
+    return RUNG_OK;
+}
+
+uint32_t rung_state_removed_matches(const rung_state *s, rung_slice board, uint64_t *out) {
+    const rung__board *b = rung__board_find(s, board);
+    if (!b || !b->removed_count)
+        return 0;
+    memcpy(out, b->removed, b->removed_count * sizeof *out);
+    return b->removed_count;
+}
+
 /* ---- memory ---- */
 
 void rung__kept_deinit(rung_state *s, rung__board *b) {
     rung__kept *k = &b->kept;
     rung_alloc_free(s->alloc, k->matches, k->match_cap * sizeof *k->matches);
     rung_alloc_free(s->alloc, k->results, k->result_cap * sizeof *k->results);
+    rung_alloc_free(s->alloc, b->removed, b->removed_count * sizeof *b->removed);
 }
 
 size_t rung__kept_bytes(const rung__kept *k) {
@@ -225,8 +252,7 @@ static rung_match_info info_of(const rung__kept_match *m) {
                              .ts_ms = m->ts_ms,
                              .id = rung_slice_of(m->id, m->id_len),
                              .player_count = m->players,
-                             .side_count = m->sides,
-                             .is_removed = m->is_removed};
+                             .side_count = m->sides};
 }
 
 static rung_match_result result_of(const rung_state *s, const rung__result *r) {

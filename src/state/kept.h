@@ -28,7 +28,6 @@ typedef struct rung__kept_match {
     uint64_t first; /* number of its first result */
     rung_digest fact;
     uint16_t players, sides;
-    bool is_removed;
     uint8_t id_len;
     char id[RUNG_EVENT_ID_MAX];
 } rung__kept_match;
@@ -58,13 +57,15 @@ void rung__kept_append(rung_state *s, struct rung__board *b, const rung__kept_ma
                        const rung__result *results);
 /* Let the oldest leave until as many are kept as the definition says. */
 void rung__kept_trim(rung_state *s, struct rung__board *b);
-/* Mark it as removed, or take that back. */
-void rung__kept_set_removed(rung_state *s, struct rung__board *b, rung__kept_match *m,
-                            bool is_removed);
 /* The player's results are nobody's from now on; `last` is 1 + the number of the newest. */
 void rung__kept_forget(rung_state *s, struct rung__board *b, uint64_t last);
 /* The match with that sequence; NULL: not kept. */
 rung__kept_match *rung__kept_find(const rung__kept *k, uint64_t seq);
+/* Which matches the board leaves out, ascending; `count` is at most RUNG_MATCHES_REMOVED_MAX. RUNG_OK or
+ * RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__removed_set(rung_state *s, struct rung__board *b,
+                                             const uint64_t *seqs, uint32_t count);
+rung_digest rung__removed_digest(const struct rung__board *b);
 void rung__kept_deinit(rung_state *s, struct rung__board *b); /* memory alone */
 size_t rung__kept_bytes(const rung__kept *k);
 const char *rung__kept_check(const struct rung__board *b);

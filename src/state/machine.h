@@ -82,6 +82,7 @@ struct rung_state {
     bool is_helper, shadow_skip, is_noting; /* in a helper process, see replay.h */
     rung_numbermap noted;                   /* whose entries in shadows changed */
     struct rung__lookahead *lookahead;      /* of the run that is being applied */
+    struct rung__match_room *shadow_room;   /* of those that reach a shadow */
     struct rung__match_room *match_room;    /* working memory of matches; NULL before the first */
     struct rung__match_ahead *match_ahead;  /* of a run of matches; NULL before the first */
     uint32_t match_rows;                    /* of the last event, if it was a match */

@@ -14,6 +14,7 @@
 #include "state/match_ahead.h"
 #include "state/ranking.h"
 #include "state/score.h"
+#include "state/shadow.h"
 #include "state/sources.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ typedef struct meeting {
     const rung_match_event *e;
     const rung__seats *seats; /* NULL: nothing is known ahead of its turn */
     struct rung__match_room *room;
+    uint64_t seq;
     int64_t at_ms;
     uint32_t count; /* windows reached */
     rung__reach reached[RUNG__REACH_MAX];
@@ -123,6 +125,7 @@ void rung__rated_deinit(rung_state *s, rung__board *b) {
 
 void rung__match_room_free(rung_state *s) {
     rung_alloc_free(s->alloc, s->match_room, s->match_room ? sizeof *s->match_room : 0);
+    rung_alloc_free(s->alloc, s->shadow_room, s->shadow_room ? sizeof *s->shadow_room : 0);
     rung_alloc_free(s->alloc, s->match_ahead, s->match_ahead ? sizeof *s->match_ahead : 0);
 }
 
@@ -130,10 +133,10 @@ size_t rung__rated_bytes(const rung__board *b) {
     return b->rated_of.bytes + b->rated_cap * sizeof *b->rated + rung__kept_bytes(&b->kept);
 }
 
-bool rung__rated_is_valid(const rung__board *b, const rung_rating_card *c) {
+bool rung__rated_is_valid(const rung_board_def *def, const rung_rating_card *c) {
     const rung_rating *r = &c->rating;
-    return rung_rating_is_valid(&b->def->rating, r) && r->games > 0 &&
-           r->at_ms >= RUNG_TIME_MS_MIN && r->at_ms < RUNG_TIME_MS_END &&
+    return rung_rating_is_valid(&def->rating, r) && r->games > 0 && r->at_ms >= RUNG_TIME_MS_MIN &&
+           r->at_ms < RUNG_TIME_MS_END &&
            (r->games == UINT32_MAX || (uint64_t)c->wins + c->draws + c->losses == r->games);
 }
 
@@ -143,7 +146,7 @@ const char *rung__rated_check(const rung__board *b) {
         const rung__rated *r = &b->rated[i];
         if (rung_numbermap_get(&b->rated_of, r->player) != i)
             return "R1: a card is not where the map says";
-        if (!rung__rated_is_valid(b, &r->card))
+        if (!rung__rated_is_valid(b->def, &r->card))
             return "R1: a card is not valid";
         rung__digest_add(&sum, card_digest(b, r->player, &r->card));
     }
@@ -294,6 +297,8 @@ static rung_status keep_card(meeting *m, uint32_t i) {
     rung_match_row *row = &m->room->rows[i];
     uint32_t player = m->room->numbers[i];
     uint32_t at = rung_numbermap_get(&m->b->rated_of, player);
+    if (m->b->twin)
+        rung__shadow_touch(m->s, player);
     if (at == RUNG_NUMBER_NONE)
         return rung__rated_add(m->s, m->b, player, &row->after);
     rung__rated_set(m->s, m->b, at, &row->after);
@@ -349,7 +354,7 @@ static rung_status keep_match(meeting *m) {
     rung_status st = rung__kept_reserve(m->s, m->b, match->player_count);
     if (st != RUNG_OK)
         return st;
-    rung__kept_match head = {.seq = m->s->seq,
+    rung__kept_match head = {.seq = m->seq,
                              .at_ms = m->at_ms,
                              .ts_ms = m->s->time_ms,
                              .players = (uint16_t)match->player_count,
@@ -448,14 +453,41 @@ static rung_status remember(meeting *m, rung_outcome *out) {
     return RUNG_OK;
 }
 
+/* All that a match does to a board. */
+static rung_status play(meeting *m, rung_err *err) {
+    rung_status st = read_players(m, err);
+    if (st == RUNG_OK)
+        st = check_windows(m, err);
+    if (st == RUNG_OK)
+        st = rate(m, err);
+    if (st == RUNG_OK)
+        st = intern_players(m, err);
+    return st == RUNG_OK ? commit(m) : st;
+}
+
+rung_status rung__match_follow(rung_state *s, rung__board *b, const rung_match_event *e,
+                               uint64_t seq) {
+    if (!s->shadow_room)
+        s->shadow_room = rung_alloc_get(s->alloc, sizeof *s->shadow_room);
+    if (!s->shadow_room)
+        return RUNG_ENOMEM;
+    meeting m = {.s = s, .b = b, .e = e, .room = s->shadow_room, .seq = seq};
+    m.at_ms = e->has_at ? e->at_ms : s->time_ms;
+    return play(&m, NULL);
+}
+
 static rung_status apply(rung_state *s, const rung_match_event *e, const rung__seats *seats,
                          rung_outcome *out, rung_err *err) {
     if (!s->match_room)
         s->match_room = rung_alloc_get(s->alloc, sizeof *s->match_room);
     if (!s->match_room)
         return RUNG_ENOMEM;
-    meeting m = {
-        .s = s, .b = rung__board_find(s, e->board), .e = e, .seats = seats, .room = s->match_room};
+    meeting m = {.s = s,
+                 .seq = s->seq,
+                 .b = rung__board_find(s, e->board),
+                 .e = e,
+                 .seats = seats,
+                 .room = s->match_room};
     if (!m.b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     m.b->submissions++;
@@ -463,17 +495,11 @@ static rung_status apply(rung_state *s, const rung_match_event *e, const rung__s
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "update", "the board takes scores, not matches");
     m.at_ms = e->has_at ? e->at_ms : s->time_ms;
     rung_status st = e->id.len ? check_id(&m, out, err) : RUNG_OK;
-    if (st == RUNG_OK)
-        st = read_players(&m, err);
-    if (st == RUNG_OK)
-        st = check_windows(&m, err);
-    if (st == RUNG_OK)
-        st = rate(&m, err);
-    if (st == RUNG_OK)
-        st = intern_players(&m, err);
     if (st != RUNG_OK)
         return st;
-    st = commit(&m);
+    st = play(&m, err);
+    if (m.b->shadow)
+        st = rung__shadow_match(s, m.b, e, st);
     if (st == RUNG_OK) {
         out->changed = true;
         st = remember(&m, out);

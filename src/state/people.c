@@ -700,6 +700,15 @@ rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_er
     return rung__entry_remove(s, b, player);
 }
 
+void rung__entry_take_out(rung_state *s, rung__board *b, uint32_t player) {
+    for (uint32_t i = 0; i < b->window_count; i++)
+        rung__ranking_remove(s, b, b->windows[i], player, NULL);
+    rung__form_remove(s, b, player);
+    rung__ban *ban = rung__sparse_get(&s->bans, player);
+    if (ban)
+        stash_filter(s, player, ban, b->serial, NULL);
+}
+
 rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player) {
     rung_status any = RUNG_UNCHANGED;
     for (uint32_t i = 0; i < b->window_count; i++)

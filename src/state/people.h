@@ -27,6 +27,8 @@ RUNG_NODISCARD rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q);
 /* Sort ascending and drop repetitions; returns how many are left. */
 uint32_t rung__sort_unique(uint32_t *list, uint32_t n);
 /* Remove a player from all windows of a board and from what bans hold of it. RUNG_OK or RUNG_UNCHANGED. */
+/* The same in the rankings and bans alone. */
+void rung__entry_take_out(rung_state *s, rung__board *b, uint32_t player);
 rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player);
 /* The next attribute of a packed profile; *offset begins at 0. */
 bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute *out);

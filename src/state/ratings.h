@@ -38,7 +38,6 @@ typedef struct rung_match_info {
     int64_t at_ms, ts_ms; /* when it was played; log time */
     rung_slice id;        /* empty: none */
     uint32_t player_count, side_count;
-    bool is_removed; /* it counts until the board is computed anew */
 } rung_match_info;
 
 /* What a match did to a player. */
@@ -67,6 +66,11 @@ uint32_t rung_state_matches(const rung_state *s, rung_slice board, uint64_t befo
 uint32_t rung_state_results_of(const rung_state *s, rung_slice board, rung_slice player,
                                uint64_t before_seq, uint32_t room, rung_match_info *matches,
                                rung_match_result *results);
+
+#define RUNG_MATCHES_REMOVED_MAX 2000
+/* The sequences of the matches that the board was computed without, ascending. Returns how many. */
+uint32_t rung_state_removed_matches(const rung_state *s, rung_slice board,
+                                    uint64_t *out /* RUNG_MATCHES_REMOVED_MAX */);
 
 /* A player's card, by id, or by the number in a row. RUNG_NOT_FOUND: no such board, or no match yet. */
 rung_status rung_state_rating(const rung_state *s, rung_slice board, rung_slice player,

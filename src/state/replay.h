@@ -62,6 +62,10 @@ RUNG_NODISCARD rung_status rung_state_shadow_begin(rung_state *s, rung_slice boa
 /* Redefine the shadow as RUNG_EVENT_BOARD_DEFINED would. */
 RUNG_NODISCARD rung_status rung_state_shadow_define(rung_state *s, rung_slice board,
                                                     const rung_board_def *def, rung_err *err);
+/* Which matches the shadow is computed without, ascending, up to RUNG_MATCHES_REMOVED_MAX (ratings.h): for later
+ * replays. */
+RUNG_NODISCARD rung_status rung_state_shadow_exclude(rung_state *s, rung_slice board,
+                                                     const uint64_t *seqs, uint32_t count);
 /* Whether the submissions applied from now on leave shadows alone. */
 void rung_state_shadow_skip(rung_state *s, bool skip);
 /* The next record concerns another board alone: only log time and the count of events change. */
@@ -74,8 +78,9 @@ typedef struct rung_fill { /* private */
     const rung_state *s;
     const void *board;
     bool only_noted;
+    bool is_full; /* the next record needs a piece of its own */
     uint32_t stage, window, at, player;
-    uint64_t written;
+    uint64_t kept; /* the next kept match */
 } rung_fill;
 
 /* All of it, or only what was noted. Until the last piece nothing may be applied. RUNG_OK or RUNG_NOT_FOUND. */

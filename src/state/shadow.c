@@ -17,6 +17,7 @@
 #include "state/digest.h"
 #include "state/edition_list.h"
 #include "state/hold_list.h"
+#include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/score.h"
@@ -201,6 +202,25 @@ rung_status rung__shadow_score(rung_state *s, const rung_score_event *e, rung_st
     return RUNG_ENOMEM;
 }
 
+/* The sequence of a match in the queue stands where its source had its offset. */
+static const char SEQUENCE[] = "#";
+
+rung_status rung__shadow_match(rung_state *s, rung__board *b, const rung_match_event *e,
+                               rung_status st) {
+    if (s->shadow_skip || !(st == RUNG_OK || st == RUNG_EINVAL || may_differ(st)))
+        return st;
+    rung_status followed = RUNG_OK;
+    if (b->shadow->phase == RUNG_SHADOW_QUEUEING) {
+        rung_event event = {.kind = RUNG_EVENT_MATCH, .ts_ms = s->time_ms, .match = *e};
+        event.match.source = rung_slice_str(SEQUENCE);
+        event.match.offset = s->seq;
+        followed = enqueue(s, b, &event);
+    } else if (b->shadow->phase == RUNG_SHADOW_READY) {
+        followed = rung__match_follow(s, b->shadow->board, e, s->seq);
+    }
+    return followed == RUNG_ENOMEM ? followed : st;
+}
+
 void rung__shadow_remove(rung_state *s, rung__board *b, uint32_t player) {
     if (b->shadow->phase == RUNG_SHADOW_READY) {
         rung_ignore(rung__entry_remove(s, b->shadow->board, player), "it need not be there");
@@ -220,6 +240,8 @@ static rung_status do_queued(rung_state *s, rung__board *hidden, const rung_even
     s->time_ms = e->ts_ms;
     if (e->kind == RUNG_EVENT_SCORE)
         return rung__score_follow(s, hidden, &e->score);
+    if (e->kind == RUNG_EVENT_MATCH)
+        return rung__match_follow(s, hidden, &e->match, e->match.offset);
     if (rung_names_find(s->players, e->removed.player, &player) == RUNG_OK)
         rung_ignore(rung__entry_remove(s, hidden, player), "it need not be there");
     return RUNG_OK;
@@ -235,7 +257,8 @@ rung_status rung__shadow_complete(rung_state *s, rung__board *b) {
     while (st != RUNG_ENOMEM && rung__queue_next(&r, &bytes)) {
         rung_event e;
         st = rung_event_decode(bytes, &e, NULL);
-        if (st >= 0 && (e.kind == RUNG_EVENT_SCORE || e.kind == RUNG_EVENT_ENTRY_REMOVED))
+        if (st >= 0 && (e.kind == RUNG_EVENT_SCORE || e.kind == RUNG_EVENT_MATCH ||
+                        e.kind == RUNG_EVENT_ENTRY_REMOVED))
             st = do_queued(s, sh->board, &e);
     }
     s->time_ms = now_ms;
@@ -409,6 +432,12 @@ rung_status rung_state_shadow_begin(rung_state *s, rung_slice board, const rung_
     s->is_helper = true;
     rung__digest_add(&s->digest, rung__shadow_digest(b));
     return RUNG_OK;
+}
+
+rung_status rung_state_shadow_exclude(rung_state *s, rung_slice board, const uint64_t *seqs,
+                                      uint32_t count) {
+    rung__board *b = rung__board_find(s, board);
+    return b && b->shadow ? rung__removed_set(s, b->shadow->board, seqs, count) : RUNG_NOT_FOUND;
 }
 
 void rung_state_shadow_skip(rung_state *s, bool skip) {

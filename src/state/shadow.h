@@ -44,6 +44,9 @@ void rung__shadow_drop_incomplete(rung_state *s);
  * state is broken. */
 RUNG_NODISCARD rung_status rung__shadow_score(rung_state *s, const rung_score_event *e,
                                               rung_status st);
+/* The same for a match. `b` has a shadow. */
+RUNG_NODISCARD rung_status rung__shadow_match(rung_state *s, rung__board *b,
+                                              const rung_match_event *e, rung_status st);
 /* The same for the removal of an entry. */
 void rung__shadow_remove(rung_state *s, rung__board *b, uint32_t player);
 /* Apply what was queued; the shadow is ready then. */

@@ -13,14 +13,23 @@
  *   byte 6 rate      text player, number of submissions in that minute
  *   byte 9 windows   number of windows; per window byte kind, then of a season text name, of a calendar window signed
  *                    ordinal: the shadow has no others
+ *   byte 11 rated    text player; reals rating, deviation, volatility; signed time of the last match; numbers games,
+ *                    wins, draws, losses; signed streak: the player's rating
+ *   byte 12 unrated  text player: has no rating
+ *   byte 13 match    number sequence; signed at, signed log time; text id; number of players; per player text, empty
+ *                    for nobody, number side x 2 + 1 for a new player, signed place, number rank, reals expected,
+ *                    weight, played, rating before, rating, deviation, signed score before, signed score: a kept match
+ *   byte 14 removed  number of matches; per match the difference to the sequence before it: those that were left out
  *   byte 7 queue     the last record: from here on submissions are queued
  *   byte 8 complete  the last record: apply the queue, then follow
  *
  * A payload is checked as a whole before anything of it is applied. A player who is banned has entries as well; they go
  * to the ban, whichever side of the event the ban is on. */
+#include "model/utf8.h"
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
+#include "state/match.h"
 #include "state/people.h"
 #include "state/ranking.h"
 #include "state/shadow.h"
@@ -38,6 +47,10 @@ typedef enum record_kind {
     COMPLETE,
     WINDOWS,
     HELD, /* an entry that a ban holds: with the scopes it had when the ban began */
+    RATED,
+    UNRATED,
+    MATCH,
+    REMOVED,
 } record_kind;
 
 static const char queue_byte = QUEUE, complete_byte = COMPLETE;
@@ -56,7 +69,9 @@ typedef struct record {
     rung_slice def;
     int64_t created_ms, over_ms; /* of MINUTE: created_ms is the minute */
     rung_byte_reader rules;      /* at their number */
-    rung_byte_reader list;       /* of WINDOWS, at their number */
+    rung_byte_reader list; /* of WINDOWS and REMOVED, at their number; of MATCH, at its players */
+    rung_rating_card card;
+    rung__kept_match match;
 } record;
 
 typedef struct reading {
@@ -186,6 +201,105 @@ static void get_list(reading *in, record *out) {
         get_identity(&in->r);
 }
 
+static bool is_within(double x, double least, double most) {
+    return x >= least && x <= most;
+}
+
+static void get_rated(reading *in, record *out) {
+    rung_rating_card *c = &out->card;
+    get_player(in, out);
+    c->rating.rating = rung_get_real(&in->r);
+    c->rating.deviation = rung_get_real(&in->r);
+    c->rating.volatility = rung_get_real(&in->r);
+    c->rating.at_ms = rung_get_signed(&in->r);
+    c->rating.games = rung_get_count(&in->r, UINT32_MAX);
+    c->wins = rung_get_count(&in->r, UINT32_MAX);
+    c->draws = rung_get_count(&in->r, UINT32_MAX);
+    c->losses = rung_get_count(&in->r, UINT32_MAX);
+    int64_t streak = rung_get_signed(&in->r);
+    c->streak = (int32_t)streak;
+    if (!in->r.fault && (streak != c->streak || !rung__rated_is_valid(in->def, c)))
+        fail(in, "a rating is not valid");
+}
+
+/* A result of a match; `side` is that of the one before. */
+static void get_result(rung_byte_reader *r, rung__result *out, rung_slice *player, uint32_t *side) {
+    *player = rung_get_text(r);
+    uint32_t head = rung_get_count(r, RUNG_MATCH_PLAYERS_MAX << 1 | 1);
+    int64_t place = rung_get_signed(r);
+    *out = (rung__result){.player = RUNG_PLAYER_NONE,
+                          .side = (uint16_t)(head >> 1),
+                          .was_new = head & 1,
+                          .place = (int32_t)place};
+    out->rank = rung_get_count(r, UINT32_MAX);
+    out->expected = rung_get_real(r);
+    out->weight = rung_get_real(r);
+    out->played = rung_get_real(r);
+    out->rating_before = rung_get_real(r);
+    out->rating = rung_get_real(r);
+    out->deviation = rung_get_real(r);
+    out->score_before = rung_get_signed(r);
+    out->score = rung_get_signed(r);
+    if (r->fault)
+        return;
+    if ((player->len && !rung_name_is_valid(*player)) || place != out->place ||
+        (out->side != *side && out->side != *side + 1) || !is_within(out->expected, 0, 1) ||
+        !is_within(out->weight, 0.01, 100) || !is_within(out->played, 0.001, 1) ||
+        !is_within(out->rating_before, -RUNG_RATING_MAX, RUNG_RATING_MAX) ||
+        !is_within(out->rating, -RUNG_RATING_MAX, RUNG_RATING_MAX) ||
+        !is_within(out->deviation, 0, RUNG_RATING_MAX))
+        rung_byte_reader_fail(r, "a result of a match is not valid");
+    *side = out->side;
+}
+
+static void get_match(reading *in, record *out) {
+    rung__kept_match *m = &out->match;
+    rung__result result;
+    rung_slice player;
+    uint32_t side = UINT32_MAX; /* the first is 0 */
+    *m = (rung__kept_match){.seq = rung_get_number(&in->r)};
+    m->at_ms = get_time(in, false);
+    m->ts_ms = get_time(in, false);
+    rung_slice id = rung_get_text(&in->r);
+    if (id.len > sizeof m->id || !rung_utf8_is_plain(id)) {
+        fail(in, "the id of a match is not valid");
+        return;
+    }
+    m->id_len = (uint8_t)id.len;
+    if (id.len)
+        memcpy(m->id, id.ptr, id.len);
+    m->players = (uint16_t)rung_get_count(&in->r, RUNG_MATCH_PLAYERS_MAX);
+    out->list = in->r;
+    for (uint32_t i = 0; i < m->players && !in->r.fault; i++)
+        get_result(&in->r, &result, &player, &side);
+    if (!in->r.fault && (m->players < 2 || side == 0))
+        fail(in, "a match is not valid");
+    m->sides = (uint16_t)(side + 1);
+}
+
+static void get_removed(reading *in, record *out) {
+    uint64_t seq = 0, more;
+    out->list = in->r;
+    for (uint32_t n = rung_get_count(&in->r, RUNG_MATCHES_REMOVED_MAX); n && !in->r.fault; n--) {
+        more = rung_get_number(&in->r);
+        if (!more || __builtin_add_overflow(seq, more, &seq))
+            fail(in, "removed matches are out of order");
+    }
+}
+
+static void get_of_ratings(reading *in, record *out) {
+    if (!rung_update_is_rating(in->def->update))
+        fail(in, "the board has no ratings");
+    else if (out->kind == RATED)
+        get_rated(in, out);
+    else if (out->kind == UNRATED)
+        get_player(in, out);
+    else if (out->kind == MATCH)
+        get_match(in, out);
+    else
+        get_removed(in, out);
+}
+
 /* The next record; false at the end, and after a fault. */
 static bool next_record(reading *in, record *out) {
     if (in->r.fault || !rung_byte_reader_left(&in->r))
@@ -205,6 +319,8 @@ static bool next_record(reading *in, record *out) {
         out->created_ms = get_time(in, true);
     else if (out->kind == WINDOWS)
         get_list(in, out);
+    else if (out->kind >= RATED && out->kind <= REMOVED)
+        get_of_ratings(in, out);
     else if (out->kind == QUEUE || out->kind == COMPLETE)
         in->is_over = true;
     else
@@ -360,6 +476,47 @@ static void take_list(rung_state *s, rung__board *b, const record *rec) {
             rung__window_remove(s, b, i);
 }
 
+static rung_status take_rated(rung_state *s, rung__board *b, const record *rec) {
+    uint32_t player;
+    if (rung__intern_player(s, rec->player, &player) < 0)
+        return RUNG_ENOMEM;
+    uint32_t i = rung_numbermap_get(&b->rated_of, player);
+    if (i == RUNG_NUMBER_NONE)
+        return rung__rated_add(s, b, player, &rec->card);
+    rung__rated_set(s, b, i, &rec->card);
+    return RUNG_OK;
+}
+
+static rung_status take_match(rung_state *s, rung__board *b, const record *rec) {
+    rung__result results[RUNG_MATCH_PLAYERS_MAX];
+    rung_byte_reader r = rec->list;
+    uint32_t side = UINT32_MAX, number;
+    const rung__kept *k = &b->kept;
+    bool is_old = k->match_end > k->match_first &&
+                  rung__kept_match_at(k, k->match_end - 1)->seq >= rec->match.seq;
+    rung_status st = is_old ? RUNG_UNCHANGED : rung__kept_reserve(s, b, rec->match.players);
+    if (st != RUNG_OK)
+        return st < 0 ? st : RUNG_OK;
+    for (uint32_t i = 0; i < rec->match.players; i++) {
+        rung_slice player;
+        get_result(&r, &results[i], &player, &side);
+        if (player.len && rung_names_find(s->players, player, &number) == RUNG_OK &&
+            rung__rated_find(b, number))
+            results[i].player = number;
+    }
+    rung__kept_append(s, b, &rec->match, results);
+    return RUNG_OK;
+}
+
+static rung_status take_removed(rung_state *s, rung__board *b, const record *rec) {
+    uint64_t seqs[RUNG_MATCHES_REMOVED_MAX], seq = 0;
+    rung_byte_reader r = rec->list;
+    uint32_t count = rung_get_count(&r, RUNG_MATCHES_REMOVED_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        seqs[i] = seq += rung_get_number(&r);
+    return rung__removed_set(s, b, seqs, count);
+}
+
 static rung_status take(rung_state *s, rung__board *live, const record *rec,
                         rung__window **window) {
     rung__board *b = live->shadow->board;
@@ -377,8 +534,18 @@ static rung_status take(rung_state *s, rung__board *live, const record *rec,
         return *window ? take_entry(s, b, *window, rec) : RUNG_OK;
     case WIPE:
         if (rung_names_find(s->players, rec->player, &player) == RUNG_OK)
-            rung_ignore(rung__entry_remove(s, b, player), "it need not be there");
+            rung__entry_take_out(s, b, player);
         return RUNG_OK;
+    case RATED:
+        return take_rated(s, b, rec);
+    case UNRATED:
+        if (rung_names_find(s->players, rec->player, &player) == RUNG_OK)
+            rung__rated_remove(s, b, player);
+        return RUNG_OK;
+    case MATCH:
+        return take_match(s, b, rec);
+    case REMOVED:
+        return take_removed(s, b, rec);
     case MINUTE:
         take_minute(s, b, rec->created_ms);
         return RUNG_OK;
@@ -415,8 +582,6 @@ rung_status rung__apply_fill(rung_state *s, const rung_event *e, rung_err *err) 
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rules", "shadows need level 2");
     if (!b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
-    if (rung_update_is_rating(b->def->update))
-        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update", "a rating board has no shadow");
     if (b->def->rule_count || rung_board_has_reviews(b->def))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rules", "a board with rules has no shadow");
     rung__shadow *sh = b->shadow;
@@ -430,8 +595,10 @@ rung_status rung__apply_fill(rung_state *s, const rung_event *e, rung_err *err) 
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "part", "the shadow is complete");
     rung_board_def def;
     rung_status st = check_records(s, e, sh, &def, err);
-    if (st >= 0 && !sh && rung_update_is_rating(def.update))
-        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update", "a rating board is no shadow");
+    if (st >= 0 && !sh &&
+        rung_update_is_rating(def.update) != rung_update_is_rating(b->def->update))
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update",
+                               "of board and shadow, both take matches or neither does");
     if (st >= 0 && !sh)
         st = rung__shadow_create(s, b, &def, e->filled.job, err);
     if (st < 0)
@@ -448,9 +615,11 @@ enum {
     STAGE_META,
     STAGE_LIST,
     STAGE_WIPES,
+    STAGE_RATINGS,
     STAGE_ENTRIES,
     STAGE_STASH,
     STAGE_RATES,
+    STAGE_MATCHES,
     STAGE_END,
     /* The longest record but the meta, twice. */
     ROOM = 2 * (RUNG_NAME_MAX + 4) + 2 * (RUNG__SCOPE_SLOTS + 1) * (RUNG_NAME_MAX + 2) + 256,
@@ -465,7 +634,8 @@ rung_status rung_fill_begin(const rung_state *s, rung_slice board, bool only_not
     *out = (rung_fill){.s = s,
                        .board = b->shadow->board,
                        .only_noted = only_noted,
-                       .stage = only_noted ? STAGE_LIST : STAGE_META};
+                       .stage = only_noted ? STAGE_LIST : STAGE_META,
+                       .kept = only_noted ? b->shadow->board->kept_sent : 0};
     return RUNG_OK;
 }
 
@@ -575,12 +745,93 @@ static bool next_noted(rung_fill *f, uint32_t *player) {
     return false;
 }
 
+static void put_rating(const rung_fill *f, rung_byte_writer *out, uint32_t player) {
+    const rung_rating_card *c = rung__rated_find(f->board, player);
+    rung_put_byte(out, c ? RATED : UNRATED);
+    rung_put_text(out, rung_names_id(f->s->players, player));
+    if (!c)
+        return;
+    rung_put_real(out, c->rating.rating);
+    rung_put_real(out, c->rating.deviation);
+    rung_put_real(out, c->rating.volatility);
+    rung_put_signed(out, c->rating.at_ms);
+    rung_put_number(out, c->rating.games);
+    rung_put_number(out, c->wins);
+    rung_put_number(out, c->draws);
+    rung_put_number(out, c->losses);
+    rung_put_signed(out, c->streak);
+}
+
+/* All ratings; of a round with noted players, they came with their wipes. */
+static bool put_next_rating(rung_fill *f, rung_byte_writer *out) {
+    const rung__board *b = f->board;
+    if (f->only_noted || f->at >= b->rated_count)
+        return false;
+    put_rating(f, out, b->rated[f->at++].player);
+    return true;
+}
+
+static void put_removed(rung_byte_writer *out, const rung__board *b) {
+    uint64_t before = 0;
+    rung_put_byte(out, REMOVED);
+    rung_put_number(out, b->removed_count);
+    for (uint32_t i = 0; i < b->removed_count; i++) {
+        rung_put_number(out, b->removed[i] - before);
+        before = b->removed[i];
+    }
+}
+
+static void put_match(const rung_fill *f, rung_byte_writer *out, const rung__kept *k,
+                      const rung__kept_match *m) {
+    rung_put_byte(out, MATCH);
+    rung_put_number(out, m->seq);
+    rung_put_signed(out, m->at_ms);
+    rung_put_signed(out, m->ts_ms);
+    rung_put_text(out, rung_slice_of(m->id, m->id_len));
+    rung_put_number(out, m->players);
+    for (uint32_t i = 0; i < m->players; i++) {
+        const rung__result *r = rung__kept_result_at(k, m->first + i);
+        const double reals[] = {r->expected,      r->weight, r->played,
+                                r->rating_before, r->rating, r->deviation};
+        rung_put_text(out, r->player == RUNG_PLAYER_NONE ? (rung_slice){NULL, 0}
+                                                         : rung_names_id(f->s->players, r->player));
+        rung_put_number(out, (uint64_t)r->side << 1 | r->was_new);
+        rung_put_signed(out, r->place);
+        rung_put_number(out, r->rank);
+        for (size_t k2 = 0; k2 < sizeof reals / sizeof *reals; k2++)
+            rung_put_real(out, reals[k2]);
+        rung_put_signed(out, r->score_before);
+        rung_put_signed(out, r->score);
+    }
+}
+
+/* One that is too long for any piece is not remembered. */
+static bool put_next_match(rung_fill *f, rung_byte_writer *out) {
+    rung__board *b = (rung__board *)(uintptr_t)f->board;
+    const rung__kept *k = &b->kept;
+    f->kept = f->kept < k->match_first ? k->match_first : f->kept;
+    if (!rung_update_is_rating(b->def->update) || f->kept >= k->match_end) {
+        b->kept_sent = f->kept;
+        return false;
+    }
+    const rung__kept_match *m = rung__kept_match_at(k, f->kept);
+    size_t need = 128 + (size_t)m->players * (RUNG_NAME_MAX + 96);
+    bool has_room = need <= rung_byte_writer_room(out);
+    if (has_room)
+        put_match(f, out, k, m);
+    f->is_full = !has_room && rung_byte_writer_length(out) > 0;
+    f->kept += !f->is_full;
+    return true;
+}
+
 static bool put_next_wipe(rung_fill *f, rung_byte_writer *out) {
     uint32_t player;
     if (!next_noted(f, &player))
         return false;
     rung_put_byte(out, WIPE);
     rung_put_text(out, rung_names_id(f->s->players, player));
+    if (rung_update_is_rating(((const rung__board *)f->board)->def->update))
+        put_rating(f, out, player);
     return true;
 }
 
@@ -661,17 +912,19 @@ static bool put_next_rate(rung_fill *f, rung_byte_writer *out) {
 }
 
 rung_status rung_fill_next(rung_fill *f, void *out, size_t size, size_t *length_out) {
-    static bool (*const NEXT[])(rung_fill *,
-                                rung_byte_writer *) = {[STAGE_WIPES] = put_next_wipe,
-                                                       [STAGE_ENTRIES] = put_next_of_windows,
-                                                       [STAGE_STASH] = put_next_stash,
-                                                       [STAGE_RATES] = put_next_rate};
+    static bool (*const NEXT[])(rung_fill *, rung_byte_writer *) = {
+        [STAGE_WIPES] = put_next_wipe,  [STAGE_ENTRIES] = put_next_of_windows,
+        [STAGE_STASH] = put_next_stash, [STAGE_RATINGS] = put_next_rating,
+        [STAGE_RATES] = put_next_rate,  [STAGE_MATCHES] = put_next_match};
     rung_byte_writer w = rung_byte_writer_of(out, size);
     if (f->stage == STAGE_END)
         return RUNG_NOT_FOUND;
     if (f->stage == STAGE_META) {
-        f->stage = STAGE_ENTRIES;
-        rung_status st = put_meta(&w, f->board);
+        const rung__board *b = f->board;
+        f->stage = STAGE_RATINGS;
+        rung_status st = put_meta(&w, b);
+        if (b->removed_count)
+            put_removed(&w, b);
         *length_out = rung_byte_writer_length(&w);
         return st < 0 || *length_out > size ? RUNG_ELIMIT : RUNG_OK;
     }
@@ -681,7 +934,8 @@ rung_status rung_fill_next(rung_fill *f, void *out, size_t size, size_t *length_
         *length_out = rung_byte_writer_length(&w);
         return *length_out > size ? RUNG_ELIMIT : RUNG_OK;
     }
-    while (f->stage != STAGE_END && rung_byte_writer_room(&w) >= ROOM)
+    f->is_full = false;
+    while (f->stage != STAGE_END && rung_byte_writer_room(&w) >= ROOM && !f->is_full)
         if (!NEXT[f->stage](f, &w)) {
             f->stage++;
             f->window = f->at = f->player = 0;

@@ -192,6 +192,68 @@ class Matches(ServerTest):
         self.check(server.put("/v1/boards/chess", {"update": "glicko2", "score": {"type": "decimal", "decimals": 2}, "rating": {"results_kept": 5}}), 200)
         self.assertEqual([m["match"] for m in server.get("/v1/boards/chess/matches").json["matches"]], [f"@{last['seq']}", "m29"])
 
+    def test_a_match_is_removed(self):
+        server = self.serve()
+        elo = {"update": "elo", "score": {"type": "decimal", "decimals": 4}, "windows": ["all", "day"], "scopes": ["country"]}
+        server.put("/v1/players/p1", {"country": "FI"})
+        matches = [duel(f"p{i * 7 % 11}", f"p{(i * 5 + 1) % 11}", id=f"m{i}") for i in range(200)]
+        matches = [m for m in matches if m["sides"][0]["players"] != m["sides"][1]["players"]]
+        gone = {"m3", "m51", "m151"}
+        for board, kept in (("chess", matches), ("without", [m for m in matches if m["id"] not in gone])):
+            self.check(server.put(f"/v1/boards/{board}", elo), 201)
+            results = self.check(server.post(f"/v1/boards/{board}/matches", kept), 200).json
+            self.assertFalse([r for r in results if "error" in r])
+
+        def is_done():
+            state = server.get("/v1/boards/chess/replay")
+            self.assertNotEqual(state.json.get("state"), "failed", state)
+            return state.status == 404
+
+        def standings(board):
+            return [[(e["player"], e["score"], e["rank"], e["rating"]) for e in self.check(server.get(f"/v1/boards/{board}/{path}"), 200).json["entries"]]
+                    for path in ("top?limit=100", "top?window=day&limit=100", "top?scope=country:FI")]
+
+        def curve(board):
+            return [[(r.get("id"), r["rating_before"], r["rating"]) for r in server.get(f"/v1/boards/{board}/players/p{i}/matches?limit=1000").json["results"]] for i in range(11)]
+        for name in sorted(gone):
+            self.check(server.delete(f"/v1/boards/chess/matches/{name}?reason=cheat"), 202)
+            until(is_done, "the match is removed")
+            self.check(server.get(f"/v1/boards/chess/matches/{name}"), 404)
+        self.assertEqual(standings("chess"), standings("without"))
+        self.assertEqual(curve("chess"), curve("without"))
+        self.assertEqual(self.check(server.delete("/v1/boards/chess/matches/m3"), 404).json["code"], "match_not_found")
+        until(lambda: [r["reason"] for r in server.get("/v1/audit?board=chess").json["records"] if r["kind"] == "board swapped"] == ["cheat"] * 3, "the audit trail")
+        for board in ("chess", "without"):  # it goes on as if they had never been played
+            self.check(server.post(f"/v1/boards/{board}/matches", duel("p1", "p2", id="later")), 200)
+        self.assertEqual(standings("chess"), standings("without"))
+        digest = server.get("/v1/digest").json["digest"]
+        until(lambda: server.post("/v1/snapshot").status == 202, "a snapshot")
+        server.kill()
+        server.start()
+        self.assertEqual(server.get("/v1/digest").json["digest"], digest)
+        self.assertEqual(curve("chess"), curve("without"))
+
+    def test_a_board_is_computed_again_with_other_parameters(self):
+        server = self.serve()
+        glicko = {"update": "glicko2", "score": {"type": "decimal", "decimals": 3}}
+        elo = {"update": "elo", "score": {"type": "decimal", "decimals": 3}, "rating": {"k": 20, "rules": [{"games_under": 5, "k": 40}]}}
+        matches = [duel(f"p{i * 7 % 11}", f"p{(i * 5 + 2) % 11}") for i in range(100)]
+        matches = [m for m in matches if m["sides"][0]["players"] != m["sides"][1]["players"]]
+        for board, definition in (("chess", glicko), ("other", elo)):
+            self.check(server.put(f"/v1/boards/{board}", definition), 201)
+            self.check(server.post(f"/v1/boards/{board}/matches", matches), 200)
+        self.check(server.post("/v1/boards/chess/replay", {"definition": elo}), 202)
+        until(lambda: server.get("/v1/boards/chess/replay").json["state"] == "ready", "the replay")
+        for board in ("chess", "other"):  # the shadow follows
+            self.check(server.post(f"/v1/boards/{board}/matches", duel("p3", "p8", id="x")), 200)
+        self.check(server.post("/v1/boards/chess/replay/swap"), 200)
+        a, b = (server.get(f"/v1/boards/{board}/top?limit=100").json["entries"] for board in ("chess", "other"))
+        self.assertEqual([(e["player"], e["score"], e["rating"]) for e in a], [(e["player"], e["score"], e["rating"]) for e in b])
+        a, b = ([(m["id"] if "id" in m else None, [p["score"] for p in m["players"]]) for m in server.get(f"/v1/boards/{board}/matches?limit=1000").json["matches"]] for board in ("chess", "other"))
+        self.assertEqual(a, b)
+        self.check(server.delete("/v1/boards/chess/replay"), 200)
+        self.check(server.post("/v1/boards/chess/replay", {"definition": {}}), 422)
+
     def test_what_is_wrong_is_named_and_changes_nothing(self):
         server = self.serve()
         server.put("/v1/boards/chess", {"update": "elo", "rating": {"known_players_only": True}})

@@ -111,7 +111,6 @@ static void write_match_head(rung_json_writer *w, const rung_match_info *m) {
     write_match_name(w, m);
     RUNG_JSON_MEMBER(w, "played_at", time, m->at_ms);
     RUNG_JSON_MEMBER(w, "received_at", time, m->ts_ms);
-    RUNG_JSON_MEMBER(w, "removed", bool, m->is_removed);
     RUNG_JSON_MEMBER(w, "sides", uint, m->side_count);
     RUNG_JSON_MEMBER(w, "player_count", uint, m->player_count);
     RUNG_JSON_MEMBER(w, "match_seq", uint, m->seq);

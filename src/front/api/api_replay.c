@@ -6,7 +6,9 @@
 #include "front/api/parts.h"
 #include "front/api/problem.h"
 #include "front/api/schemas.h"
+#include "model/text.h"
 #include "model/words.h"
+#include "service/matches.h"
 #include "service/replay.h"
 
 enum { MOVES_SPAN = 5000 }; /* entries looked at for one page: bounds its time */
@@ -55,6 +57,44 @@ static rung_status read_players(rung_call *c, const rung_slot *slot, rung_replay
     return st < 0 ? st : RUNG_OK;
 }
 
+/* By id, if the board still knows it, or by position in the log. */
+static rung_status find_match(const rung_call *c, rung_slice name, uint64_t *seq_out,
+                              rung_err *err) {
+    rung_match_info m;
+    int64_t seq;
+    if (rung_match_find(&c->api->service, c->board, name, &m, err) == RUNG_OK) {
+        *seq_out = m.seq;
+        return RUNG_OK;
+    }
+    if (name.len < 2 || name.ptr[0] != '@' ||
+        rung_text_parse_fixed(rung_slice_of(name.ptr + 1, name.len - 1), 0, &seq, NULL) < 0 ||
+        seq < 1)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "exclude.matches",
+                               "the board knows no such match, or not any more: name it by `@` "
+                               "and its seq");
+    *seq_out = (uint64_t)seq;
+    return RUNG_OK;
+}
+
+static rung_status read_matches(rung_call *c, const rung_slot *slot, rung_replay_spec *spec,
+                                rung_err *err) {
+    rung_json *r = &c->api->reader;
+    rung_slice name;
+    uint64_t *matches = rung__call_alloc(c, ((size_t)slot->integer + 1) * sizeof *matches);
+    if (!matches)
+        return RUNG_ECLOSED; /* the call is ended */
+    spec->matches = matches;
+    rung_json_init_at(r, slot->text, "exclude.matches", slot->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_json_string(r, &name);
+        if (st == RUNG_OK)
+            st = find_match(c, name, &matches[spec->match_count], err);
+        spec->match_count += st == RUNG_OK;
+    }
+    return st < 0 ? st : RUNG_OK;
+}
+
 static rung_status read_exclude(rung_call *c, const rung_slot *slot, rung_replay_spec *spec,
                                 rung_err *err) {
     rung_slot slots[EXCLUDE_FIELDS];
@@ -65,8 +105,11 @@ static rung_status read_exclude(rung_call *c, const rung_slot *slot, rung_replay
     spec->has_span = slots[EXCLUDE_FROM].present || slots[EXCLUDE_TO].present;
     spec->from_ms = slots[EXCLUDE_FROM].present ? slots[EXCLUDE_FROM].integer : RUNG_TIME_MS_MIN;
     spec->to_ms = slots[EXCLUDE_TO].present ? slots[EXCLUDE_TO].integer : RUNG_TIME_MS_END;
-    return slots[EXCLUDE_PLAYERS].present ? read_players(c, &slots[EXCLUDE_PLAYERS], spec, err)
-                                          : RUNG_OK;
+    if (slots[EXCLUDE_PLAYERS].present)
+        st = read_players(c, &slots[EXCLUDE_PLAYERS], spec, err);
+    return st >= 0 && slots[EXCLUDE_MATCHES].present
+               ? read_matches(c, &slots[EXCLUDE_MATCHES], spec, err)
+               : st;
 }
 
 static void answer_replay(rung_call *c, int status);
@@ -102,12 +145,24 @@ void rung_api_begin_replay(rung_call *c) {
 
 /* ---- look ---- */
 
+static void write_matches(rung_json_writer *w, const rung_replay_spec *spec) {
+    RUNG_JSON_OPEN(w, "matches", array);
+    for (uint32_t i = 0; i < spec->match_count; i++) {
+        char name[1 + 20] = "@";
+        size_t len = 1 + rung_digits_format(spec->matches[i], name + 1);
+        rung_json_write_string(w, rung_slice_of(name, len));
+    }
+    rung_json_close_array(w);
+}
+
 static void write_spec(rung_json_writer *w, const rung_replay_spec *spec) {
     RUNG_JSON_OPEN(w, "exclude", object);
     RUNG_JSON_OPEN(w, "players", array);
     for (uint32_t i = 0; i < spec->player_count; i++)
         rung_json_write_string(w, spec->players[i]);
     rung_json_close_array(w);
+    if (spec->match_count)
+        write_matches(w, spec);
     if (spec->has_span && spec->from_ms > RUNG_TIME_MS_MIN)
         RUNG_JSON_MEMBER(w, "from", time, spec->from_ms);
     if (spec->has_span && spec->to_ms < RUNG_TIME_MS_END)
@@ -235,6 +290,21 @@ static void answer_replay(rung_call *c, int status) {
     }
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer_seq(c, status, rung_state_seq(s));
+}
+
+void rung_api_remove_match(rung_call *c) {
+    rung__call_actor actor;
+    rung_match_info m;
+    rung_err err = {0};
+    rung_status st =
+        rung_match_find(&c->api->service, c->board, rung__call_text(c, "match"), &m, &err);
+    if (st >= 0)
+        st = rung_replay_without_match(c->api->replay, rung__call_signed(c, &actor), c->board,
+                                       m.seq, &err);
+    if (st < 0)
+        rung__call_fail(c, st, &err);
+    else
+        answer_replay(c, 202);
 }
 
 void rung_api_get_replay(rung_call *c) {

@@ -14,7 +14,7 @@ rung_handler rung_api_list_boards, rung_api_put_board, rung_api_get_board, rung_
 rung_handler rung_api_submit, rung_api_submit_many, rung_api_check;
 /* api_matches.c */
 rung_handler rung_api_submit_match, rung_api_predict, rung_api_opponents, rung_api_matches,
-    rung_api_match, rung_api_results;
+    rung_api_match, rung_api_results, rung_api_remove_match;
 /* api_reads.c */
 rung_handler rung_api_top, rung_api_around, rung_api_players, rung_api_friend_ranking,
     rung_api_at_score, rung_api_target, rung_api_count, rung_api_distribution, rung_api_movers,

@@ -228,6 +228,17 @@ const rung_route rung_routes[] = {
             "that name, or none any more.",
      PARAMS(BOARD, MATCH, MIN_SEQ), .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE,
      ANSWER(rung_match_answer_read_schema, "The match."), .handle = rung_api_match},
+    {ROUTE(DELETE, "/v1/boards/{board}/matches/{match}", "removeMatch", "Matches", ADMIN,
+           "Remove a match"),
+     .doc = "Computes the board again from the log without the match, in the background, and swaps "
+            "the result in when it is complete: everybody's rating is then as if the match had "
+            "never been played, and reading it gives 404. Follow it with `getReplay`, which says "
+            "404 once it is done. One at a time for each board (409 `busy`); for several at once "
+            "see `beginReplay`.",
+     PARAMS(BOARD, MATCH, REASON),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     .results = {{202, RUNG_TYPE_JSON, &rung_replay_schema, "It has begun."}},
+     .handle = rung_api_remove_match},
     {ROUTE(GET, "/v1/boards/{board}/players/{player}/matches", "getResults", "Matches", READ,
            "A player's matches: the rating curve"),
      .doc = "Newest first, each with the player's rating, deviation and displayed rating before "

@@ -185,7 +185,11 @@ SCHEMA(rung_replay_exclude_schema, "ReplayExclude",
        [EXCLUDE_FROM] = {RUNG_NAMED("from"), TIME,
                          .doc = "From this time on, by `at` or else arrival. Without `to`: all "
                                 "later ones that are in the log when the replay begins."},
-       [EXCLUDE_TO] = {RUNG_NAMED("to"), TIME, .doc = "Before this time."});
+       [EXCLUDE_TO] = {RUNG_NAMED("to"), TIME, .doc = "Before this time."},
+       [EXCLUDE_MATCHES] = {RUNG_NAMED("matches"), STRINGS, .items_max = RUNG_MATCHES_REMOVED_MAX,
+                            .item_len_max = RUNG_NAME_MAX,
+                            .doc = "Matches of a rating board: ids, or `@` and the seq. Those that "
+                                   "were left out before stay out."});
 SCHEMA(rung_new_replay_schema, "NewReplay",
        "How a board is to be computed again. At least one of the two.",
        [REPLAY_DEFINITION] = {RUNG_NAMED("definition"), OBJECT(rung_board_schema),
@@ -313,7 +317,7 @@ SCHEMA(rung_match_answer_schema, "MatchOutcome", "The outcome of a match.",
     ALWAYS("match", STRING, "Its name in paths: its id, or `@` and its seq."),                     \
         FIELD("id", STRING, "As sent with it."), ALWAYS("played_at", TIME, "When it was played."), \
         ALWAYS("received_at", TIME, "When it arrived, and counted."),                              \
-        ALWAYS("removed", FLAG, "It was removed, and the board is not computed anew yet."),        \
+                                                                                                   \
         ALWAYS("sides", INTEGER, "How many sides."), ALWAYS("player_count", INTEGER, "How many."), \
         ALWAYS("match_seq", INTEGER, "The log position of the match.")
 static SCHEMA(result_schema, "MatchResultOfPlayer", "What a match did to a player.",
@@ -753,6 +757,7 @@ static SCHEMA(replay_error_schema, "ReplayError", "Why a replay failed.",
               ALWAYS("code", STRING, "As in a problem."), ALWAYS("detail", STRING, "For people."));
 static SCHEMA(replay_excluded_schema, "ReplayExcluded", "What is left out.",
               ALWAYS("players", STRINGS, "Players' ids."),
+              FIELD("matches", STRINGS, "Matches, each `@` and its seq."),
               FIELD("from", TIME, "From this time on."), FIELD("to", TIME, "Before this time."));
 SCHEMA(rung_replay_schema, "Replay", "A board computed again, beside the board.",
        ALWAYS("board", STRING, "The board."), ALWAYS("job", INTEGER, "The number of the replay."),

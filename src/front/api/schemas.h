@@ -41,7 +41,7 @@ extern const rung_schema rung_note_schema;
 enum { SESSION_PLAYER, SESSION_LIFE, SESSION_FIELDS };
 extern const rung_schema rung_new_session_schema, rung_session_schema;
 
-enum { EXCLUDE_PLAYERS, EXCLUDE_FROM, EXCLUDE_TO, EXCLUDE_FIELDS };
+enum { EXCLUDE_PLAYERS, EXCLUDE_FROM, EXCLUDE_TO, EXCLUDE_MATCHES, EXCLUDE_FIELDS };
 extern const rung_schema rung_replay_exclude_schema;
 enum { REPLAY_DEFINITION, REPLAY_EXCLUDE, REPLAY_FIELDS };
 extern const rung_schema rung_new_replay_schema;

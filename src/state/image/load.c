@@ -559,8 +559,6 @@ static void load_match(loader *l, rung__board *b, uint64_t *seq) {
     rung__result results[RUNG_MATCH_PLAYERS_MAX];
     m.at_ms = load_time(l);
     m.ts_ms = load_time(l);
-    uint8_t removed = rung__in_byte(&l->in);
-    m.is_removed = removed == 1;
     m.id_len = (uint8_t)rung__in_count(&l->in, RUNG_EVENT_ID_MAX);
     rung__in_bytes(&l->in, m.id, m.id_len);
     m.players = (uint16_t)rung__in_count(&l->in, RUNG_MATCH_PLAYERS_MAX);
@@ -570,7 +568,7 @@ static void load_match(loader *l, rung__board *b, uint64_t *seq) {
     if (!is_fine(l))
         return;
     if (m.players < 2 || side == 0 || !rung_utf8_is_plain(rung_slice_of(m.id, m.id_len)) ||
-        m.seq <= *seq || m.seq > l->s->seq || removed > 1 ||
+        m.seq <= *seq || m.seq > l->s->seq ||
         m.players > b->def->rating.results_kept - (b->kept.result_end - b->kept.result_first)) {
         damaged(l, "a match is not valid");
         return;
@@ -585,6 +583,16 @@ static void load_kept(loader *l, rung__board *b) {
     uint64_t seq = 0;
     for (uint32_t n = rung__in_count(&l->in, RUNG_RESULTS_KEPT_MAX); n && is_fine(l); n--)
         load_match(l, b, &seq);
+    uint64_t removed[RUNG_MATCHES_REMOVED_MAX], before = 0;
+    uint32_t count = rung__in_count(&l->in, RUNG_MATCHES_REMOVED_MAX);
+    for (uint32_t i = 0; i < count && is_fine(l); i++) {
+        removed[i] = rung__in_number(&l->in);
+        if (removed[i] <= before)
+            damaged(l, "removed matches are out of order");
+        before = removed[i];
+    }
+    if (is_fine(l))
+        went_well(l, rung__removed_set(l->s, b, removed, count));
 }
 
 static void load_ratings(loader *l, rung__board *b) {
@@ -600,7 +608,7 @@ static void load_ratings(loader *l, rung__board *b) {
         c.losses = rung__in_count(&l->in, UINT32_MAX);
         int64_t streak = rung__in_signed(&l->in);
         c.streak = (int32_t)streak;
-        if (is_fine(l) && (streak != c.streak || !rung__rated_is_valid(b, &c)))
+        if (is_fine(l) && (streak != c.streak || !rung__rated_is_valid(b->def, &c)))
             damaged(l, "a rating is not valid");
         if (!is_fine(l) || !went_well(l, rung__rated_add(l->s, b, player, &c)))
             return;
@@ -931,7 +939,8 @@ static bool queue_is_valid(rung__shadow *sh) {
     while (rung__queue_next(&r, &bytes)) {
         rung_event e;
         if (rung_event_decode(bytes, &e, NULL) < 0 ||
-            (e.kind != RUNG_EVENT_SCORE && e.kind != RUNG_EVENT_ENTRY_REMOVED))
+            (e.kind != RUNG_EVENT_SCORE && e.kind != RUNG_EVENT_MATCH &&
+             e.kind != RUNG_EVENT_ENTRY_REMOVED))
             return false;
         sh->queue_hash = rung__queue_hash(sh->queue_hash, (const uint8_t *)bytes.ptr, bytes.len);
     }

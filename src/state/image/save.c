@@ -238,12 +238,14 @@ static void save_kept(rung__out *o, const rung__board *b) {
         rung__out_number(o, m->seq);
         rung__out_signed(o, m->at_ms);
         rung__out_signed(o, m->ts_ms);
-        rung__out_byte(o, m->is_removed);
         rung__out_text(o, rung_slice_of(m->id, m->id_len));
         rung__out_number(o, m->players);
         for (uint32_t r = 0; r < m->players; r++)
             save_result(o, rung__kept_result_at(k, m->first + r));
     }
+    rung__out_number(o, b->removed_count);
+    for (uint32_t i = 0; i < b->removed_count; i++)
+        rung__out_number(o, b->removed[i]);
 }
 
 static void save_ratings(rung__out *o, const rung__board *b) {
