@@ -729,9 +729,8 @@ static bool work_measured(rung_hub *h) {
     uint64_t from = rung_state_seq(h->state);
     int64_t began_us = rung_clock_monotonic_us(&h->config.clock);
     bool has_more = rung_commit_work(h->commit, true, TURN_MAX);
-    uint64_t events = rung_state_seq(h->state) - from;
-    if (events)
-        rung_snapshots_note_work(&h->snapshots, events,
+    if (rung_state_seq(h->state) != from)
+        rung_snapshots_note_work(&h->snapshots,
                                  rung_clock_monotonic_us(&h->config.clock) - began_us);
     return has_more;
 }

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 enum {
-    PLAN_MS = 60000,      /* between two plans, if no snapshot asks for one */
-    MEASURED_MIN = 50000, /* events: fewer are no measure of a replay */
+    PLAN_MS = 60000,        /* between two plans, if no snapshot asks for one */
+    MEASURED_MIN = 4 << 20, /* bytes of log: fewer are no measure of a replay */
     LAST_SHARE =
         15, /* a replay below this share of the target is not worth a snapshot at the close */
 };
-#define ASSUMED_US 4.0 /* to replay one event, before any was measured: a slow machine's */
+#define ASSUMED_US 0.05 /* to replay one byte, before any was measured: 4 us for a score */
 /* Free space that the log leaves for coming segments, or a twentieth of a small disk; plus that of two snapshots. */
 #define RESERVE_BYTES ((uint64_t)256 << 20)
 
@@ -286,6 +286,7 @@ static rung_status note(rung_snapshots *s, uint64_t seq, rung_err *err) {
         return st;
     s->count++;
     s->newest_seq = seq;
+    s->bytes_at_newest = s->bytes_at_save;
     s->newest_ms = rung_log_time_now(s->time);
     rung_snapshots_trim(s);
     return RUNG_OK;
@@ -297,6 +298,8 @@ rung_status rung_snapshots_save(rung_snapshots *s, rung_err *err) {
         make_plan(s);
     if (st == RUNG_OK)
         st = rung_store_save(s->store, s->state, err);
+    if (st == RUNG_OK)
+        s->bytes_at_save = log_bytes(s);
     return st == RUNG_OK ? note(s, rung_state_seq(s->state), err) : st;
 }
 
@@ -336,22 +339,21 @@ static bool is_first_of_day(const rung_snapshots *s, int64_t now_ms) {
     return rung_retention_day(last_ms) < today && s->day_begun < today;
 }
 
-/* What a replayed event costs depends on the machine and on the state. The replay at the start measured it; live events
- * cost a little more, since they are answered. */
-static double us_per_event(const rung_snapshots *s) {
+/* What replaying a byte of log costs depends on the machine and on the state; an event may have one score or thousands,
+ * so events would be no measure. The replay at the start measured it. Live bytes cost a little more, since their events
+ * are answered. */
+static double us_per_byte(const rung_snapshots *s) {
     rung_store_stats opened = rung_store_stat(s->store);
-    if (opened.replayed >= MEASURED_MIN)
-        return (double)opened.replay_us / (double)opened.replayed;
-    if (s->applied >= MEASURED_MIN)
-        return (double)s->applied_us / (double)s->applied;
-    return ASSUMED_US;
+    uint64_t live = rung_log_stat(rung_store_log(s->store)).bytes;
+    if (opened.replayed_bytes >= MEASURED_MIN)
+        return (double)opened.replay_us / (double)opened.replayed_bytes;
+    return live >= MEASURED_MIN ? (double)s->applied_us / (double)live : ASSUMED_US;
 }
 
 int64_t rung_snapshots_replay_ms(const rung_snapshots *s) {
-    if (!s->store)
+    if (!s->store || rung_state_seq(s->state) == s->newest_seq)
         return 0;
-    uint64_t events = rung_state_seq(s->state) - s->newest_seq;
-    return (int64_t)((double)events * us_per_event(s) / 1000);
+    return (int64_t)((double)(log_bytes(s) - s->bytes_at_newest) * us_per_byte(s) / 1000);
 }
 
 /* A snapshot costs about the memory of players and rankings, since every page that changes meanwhile is copied first.

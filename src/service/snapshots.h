@@ -36,6 +36,7 @@ typedef struct rung_snapshots {
     rung_snapshot_phase phase;
     uint64_t bytes_before;        /* log bytes after the snapshot that was loaded */
     uint64_t bytes_at_save;       /* log bytes when the last one was started */
+    uint64_t bytes_at_newest;     /* when the newest complete one was */
     int64_t begun_ms;             /* when that was, or when the folder was opened */
     int64_t opened_ms, day_begun; /* day_begun: the day of begun_ms, unless that is opened_ms */
     uint64_t saving_seq;
@@ -51,8 +52,8 @@ typedef struct rung_snapshots {
     uint64_t kept_from;    /* records before this are not needed for what is kept */
     uint64_t trimmed_from; /* the log may remove records before this */
     uint64_t count, failures, newest_seq;
-    int64_t newest_ms;            /* when the newest was complete; 0: none since the start */
-    uint64_t applied, applied_us; /* events applied since the start, and the time it took */
+    int64_t newest_ms;   /* when the newest was complete; 0: none since the start */
+    uint64_t applied_us; /* of applying events since the start */
 } rung_snapshots;
 
 /* The fields before `phase` are set, the others zero; the store is open. */
@@ -73,13 +74,12 @@ void rung_snapshots_go_on(rung_snapshots *s);
 /* Cancel one that waits: the log has failed. */
 void rung_snapshots_give_up(rung_snapshots *s);
 
-/* So many events were applied in so many microseconds. */
-static inline void rung_snapshots_note_work(rung_snapshots *s, uint64_t events, int64_t us) {
-    s->applied += events;
+/* Applying events took so long. */
+static inline void rung_snapshots_note_work(rung_snapshots *s, int64_t us) {
     s->applied_us += us > 0 ? (uint64_t)us : 0;
 }
-/* How long a start would take to replay the log after the newest snapshot: the number of events, times what one took
- * when the folder was opened, or takes now. */
+/* How long a start would take to replay the log after the newest snapshot: its bytes, times what one took when the
+ * folder was opened, or takes now. */
 int64_t rung_snapshots_replay_ms(const rung_snapshots *s);
 /* The folder is being closed: write one now if a start would take long without it. The log must be synced. */
 RUNG_NODISCARD rung_status rung_snapshots_save_last(rung_snapshots *s, rung_err *err);

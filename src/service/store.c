@@ -258,7 +258,6 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     rung_log_cursor_close(cursor);
     rung_applier_destroy(applier);
     rung_alloc_free(a, records, size);
-    s->stats.replayed = rung_state_seq(state) + 1 - next;
     s->stats.replay_us = (uint64_t)(rung_clock_monotonic_us(&s->config.writer.clock) - began_us);
     return st;
 }

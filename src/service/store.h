@@ -84,10 +84,10 @@ const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
 rung_nodes *rung_store_nodes(rung_store *s);         /* borrowed; NULL: the log is not shared */
 
 typedef struct rung_store_stats {
-    uint64_t snapshot_seq;        /* of the loaded snapshot; 0: none */
-    uint64_t replayed_bytes;      /* of log after it */
-    uint64_t replayed, replay_us; /* records, and the time it took */
-    bool is_full; /* no space for the log, which accepts proposals once there is some */
+    uint64_t snapshot_seq;   /* of the loaded snapshot; 0: none */
+    uint64_t replayed_bytes; /* of log after it */
+    uint64_t replay_us;      /* the time that took */
+    bool is_full;            /* no space for the log, which accepts proposals once there is some */
 } rung_store_stats;
 rung_store_stats rung_store_stat(const rung_store *s); /* about the opening */
 
