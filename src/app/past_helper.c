@@ -439,12 +439,12 @@ static rung_status parse_http(rung_helper *h, rung_helper_answer *out) {
     return RUNG_OK;
 }
 
-static rung_status ask_http(rung_helper *h, rung_slice target, rung_helper_answer *out,
+static rung_status ask_http(rung_helper *h, rung_slice request, rung_helper_answer *out,
                             rung_err *err) {
-    static const char tail[] = " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    static const char tail[] = "Host: localhost\r\n\r\n";
     int fd = h->fds[RUNG_PAST_HTTP];
     h->in.len = 0;
-    bool is_sent = send_all(fd, RUNG_SLICE("GET ")) && send_all(fd, target) &&
+    bool is_sent = send_all(fd, RUNG_SLICE("GET ")) && send_all(fd, request) &&
                    send_all(fd, rung_slice_of(tail, sizeof tail - 1));
     rung_status st = RUNG_PARTIAL;
     while (is_sent && st == RUNG_PARTIAL)
@@ -574,7 +574,7 @@ static rung_status look(rung_helper *h, uint32_t *percent_out, rung_err *err) {
     problem p = {0};
     if (h->fds[RUNG_PAST_HTTP] < 0 && !open_connection(h, RUNG_PAST_HTTP))
         return is_over(h) ? lost(err) : RUNG_PARTIAL; /* it does not listen yet */
-    rung_status st = ask_http(h, RUNG_SLICE("/readyz"), &answer, err);
+    rung_status st = ask_http(h, RUNG_SLICE("/readyz HTTP/1.1\r\n"), &answer, err);
     if (st < 0)
         return is_over(h) ? st : RUNG_PARTIAL;
     if (answer.status == 200)

@@ -32,7 +32,7 @@ typedef struct rung_as_of
 #define RUNG_AS_OF_WAITING_MAX   256
 
 typedef enum rung_past_protocol {
-    RUNG_PAST_HTTP,  /* the request is a target: path and query */
+    RUNG_PAST_HTTP,  /* the request is what follows `GET `: target, version, header fields */
     RUNG_PAST_RESP2, /* the request is a command, as it is sent */
     RUNG_PAST_RESP3,
     RUNG_PAST_PROTOCOLS

@@ -9,8 +9,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, until  # noqa: E402
+from server import ServerTest, token, until  # noqa: E402
 
+SECRET = b"a secret of thirty-two bytes, or more"
 RULES = [{"rule": "max", "value": 1000, "action": "review"},
          {"rule": "attested_seed", "action": "flag"}]
 
@@ -150,6 +151,33 @@ class Reviews(ServerTest):
         noted = lambda: server.get("/v1/audit?player=bob&kind=noted").json["records"]
         until(lambda: len(noted()) == 1, "the note is in the audit trail")
         self.assertEqual(noted()[0]["details"]["note"], "asked support")
+
+    def test_the_past_hides_what_the_present_hides(self):
+        """A helper has no keys, and takes everybody for an admin."""
+        server = self.serve("--public", "race")
+        secret = server.own_folder / "secret"
+        secret.write_bytes(SECRET)
+        admin = server.key("admin")
+        server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "login")
+        reader = server.key("read")
+        ada, bob = (token({"sub": name, "exp": int(time.time()) + 3600}, secret=SECRET, kid="login") for name in ("ada", "bob"))
+        self.check(server.put("/v1/boards/race", {"rules": RULES}, key=admin), 201)
+        for player, score in (("ada", 10), ("ada", 5000), ("cyd", 6000)):
+            seq = self.check(server.post("/v1/boards/race/scores", {"player": player, "score": score}, key=admin), 200).json["seq"]
+        self.check(server.post("/v1/boards/race/scores", {"player": "eve", "score": 1}, key=admin), 200)
+        until(lambda: server.get("/v1/boards/race/players/ada", key=ada).status == 200, "the new key")
+        for key, sees in ((None, False), (reader, False), (bob, False), (ada, True), (admin, True)):
+            for query in ("", f"?as_of={seq}"):
+                where = "/v1/boards/race/players/ada" + query
+                answer = until(lambda: (a := server.get(where, key=key)).status != 503 and a, "the past")
+                if key == bob:
+                    self.assertIn(answer.status, (200, 403), answer)
+                    continue
+                self.assertEqual("tentative" in self.check(answer, 200).json, sees, (query, key, answer))
+                self.assertNotIn(b"5000", answer.body if not sees else b"")
+        headers = {"Rung-Tentative": "all"}  # between servers only
+        self.assertNotIn("tentative", server.get(f"/v1/boards/race/players/ada?as_of={seq}", headers=headers).json)
+        self.check(server.get(f"/v1/boards/race/players/cyd?as_of={seq}"), 404)
 
 
 if __name__ == "__main__":

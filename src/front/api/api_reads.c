@@ -206,11 +206,18 @@ void rung_api_teams(rung_call *c) {
 
 /* ---- one among neighbours ---- */
 
-/* The player's own token, and keys that submit for players, see what waits for a review. */
-static bool find_tentative(rung_read *r, const rung_view *view, bool is_own) {
-    const rung_call *c = r->call;
-    return (is_own || c->who.role >= RUNG_ROLE_SERVER) &&
-           rung_view_tentative(view, c->player, &r->tentative, &r->review) == RUNG_OK;
+/* The player's own token, and keys that submit for players, see what waits for a review. The server whose helper we
+ * are says what its client may see. */
+rung__tentative rung__call_tentative(const rung_call *c) {
+    if (c->api->config.is_past_helper) {
+        rung_slice said = rung_exchange_header(c->x, "rung-tentative");
+        return rung_slice_eq(said, RUNG_SLICE("all"))   ? RUNG__TENTATIVE_ALL
+               : rung_slice_eq(said, RUNG_SLICE("own")) ? RUNG__TENTATIVE_OWN
+                                                        : RUNG__TENTATIVE_HIDDEN;
+    }
+    if (c->who.player_len && rung_slice_eq(rung_who_player(&c->who), c->player))
+        return RUNG__TENTATIVE_OWN;
+    return c->who.role >= RUNG_ROLE_SERVER ? RUNG__TENTATIVE_ALL : RUNG__TENTATIVE_HIDDEN;
 }
 
 static void write_tentative(rung_json_writer *w, const rung_read *r) {
@@ -241,9 +248,10 @@ static void write_around(rung_json_writer *w, const rung_read *r) {
 static void answer_place(rung_read *r, const rung_view *view) {
     rung_err err = {0};
     rung_status st = rung_question_read(&r->q, view, r->call->api->config.alloc, &err);
-    const rung_who *who = &r->call->who;
-    bool is_own = who->player_len && rung_slice_eq(rung_who_player(who), r->call->player);
-    bool is_tentative = find_tentative(r, view, is_own);
+    rung__tentative sees = rung__call_tentative(r->call);
+    bool is_own = sees == RUNG__TENTATIVE_OWN;
+    bool is_tentative =
+        sees && rung_view_tentative(view, r->call->player, &r->tentative, &r->review) == RUNG_OK;
     if (st != RUNG_OK && is_tentative)
         r->q.count = r->q.self = 0;
     if (st == RUNG_OK || (is_tentative && is_own))

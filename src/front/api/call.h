@@ -99,6 +99,14 @@ typedef struct rung__call_actor {
 } rung__call_actor;
 rung_hub_sender rung__call_signed(rung_call *c, rung__call_actor *room);
 
+/* What of reviews of `player` the call may see. */
+typedef enum rung__tentative {
+    RUNG__TENTATIVE_HIDDEN,
+    RUNG__TENTATIVE_OWN, /* it is the player's */
+    RUNG__TENTATIVE_ALL,
+} rung__tentative;
+rung__tentative rung__call_tentative(const rung_call *c);
+
 /* ---- changes ---- */
 
 /* Propose api->event and answer {changed, seq} when it is applied; on failure the call is ended. */

@@ -90,6 +90,18 @@ static size_t path_room(const rung_call *c) {
     return rung_exchange_request(c->x)->path.len + 3 * c->player.len + 1;
 }
 
+/* The rest of the first line, and what of a review the asker may see: to the helper everybody is an admin. */
+static rung_slice tail_of(const rung_call *c) {
+    switch (rung__call_tentative(c)) {
+    case RUNG__TENTATIVE_OWN:
+        return RUNG_SLICE(" HTTP/1.1\r\nRung-Tentative: own\r\n");
+    case RUNG__TENTATIVE_ALL:
+        return RUNG_SLICE(" HTTP/1.1\r\nRung-Tentative: all\r\n");
+    default:
+        return RUNG_SLICE(" HTTP/1.1\r\n");
+    }
+}
+
 /* ---- the answer ---- */
 
 static void tell_progress(past_call *p) {
@@ -139,7 +151,8 @@ static void ask_at(rung_call *c, const rung_moment *moment) {
         rung__call_fail(c, st, &err);
         return;
     }
-    size_t size = sizeof(past_call) + path_room(c) + 1 + query.len;
+    rung_slice tail = tail_of(c);
+    size_t size = sizeof(past_call) + path_room(c) + 1 + query.len + tail.len;
     past_call *p = rung_alloc_zeroed(alloc, size);
     if (!p) {
         rung__call_fail(c, RUNG_ENOMEM, NULL);
@@ -150,6 +163,7 @@ static void ask_at(rung_call *c, const rung_moment *moment) {
     put_path(p, c);
     put_text(p, "?", 1);
     put_text(p, query.ptr, query.len);
+    put_text(p, tail.ptr, tail.len);
     p->question = (rung_past_question){.moment = *moment,
                                        .protocol = RUNG_PAST_HTTP,
                                        .request = rung_slice_of(p->target, p->len),

@@ -272,9 +272,9 @@ TEST(a_server_without_a_log) {
 TEST(questions_about_the_past) {
     static const ask_row rows[] = {
         {"GET", "/v1/boards/race/top?as_of=3&limit=1", NULL, 200,
-         "\"/v1/boards/race/top?as_of=3&limit=1\""},
+         "\"/v1/boards/race/top?as_of=3&limit=1 HTTP/1.1\r\nRung-Tentative: all\r\n\""},
         {"GET", "/v1/boards/race/players/a%20b?as_of=3", NULL, 200,
-         "\"/v1/boards/race/players/%61%20%62?as_of=3\""},
+         "\"/v1/boards/race/players/%61%20%62?as_of=3 HTTP/1.1\r\nRung-Tentative: all\r\n\""},
         {"GET", "/v1/boards/race/top?as_of=yesterday", NULL, 400, "\"field\":\"as_of\""},
         {"GET", "/v1/boards/race/top?as_of=999999", NULL, 422, "\"field\":\"as_of\""},
         {"GET", "/v1/boards/race/movers?since=5m&as_of=4", NULL, 200, "movers?since=5m"},
