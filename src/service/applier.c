@@ -21,6 +21,7 @@ enum {
 struct rung_applier {
     rung_applier_config config;
     int64_t hour;         /* of the last event */
+    uint64_t weight;      /* of all events, beyond their number */
     rung_zkey_sink *sink; /* while an event with one is applied */
     void *sink_ctx;
     /* The group. */
@@ -39,6 +40,7 @@ rung_status rung_applier_create(const rung_applier_config *config, rung_applier 
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     a->config = *config;
     a->count = 0;
+    a->weight = 0;
     a->sink = NULL;
     a->hour = NO_HOUR;
     for (uint32_t i = 0; i < GROUP; i++)
@@ -50,6 +52,10 @@ rung_status rung_applier_create(const rung_applier_config *config, rung_applier 
 void rung_applier_destroy(rung_applier *a) {
     if (a)
         rung_alloc_free(a->config.alloc, a, sizeof *a);
+}
+
+uint64_t rung_applier_weight(const rung_applier *a) {
+    return a->weight;
 }
 
 /* Never negative: event times are after 1900 (model/civil.h). */
@@ -188,6 +194,8 @@ static inline rung_status add(rung_applier *a, rung_slice payload, bool is_own, 
         return refuse(a, payload, err);
     if (e->kind == RUNG_EVENT_SCORE)
         e->score.is_brief = is_brief;
+    else
+        a->weight += rung_event_weight(e) - 1;
     if (!may_join(a, e)) {
         st = rung_applier_finish(a, err);
         if (st < 0)

@@ -45,6 +45,16 @@ typedef struct rung_applier_config {
     bool is_shared;                    /* the log is a topic: name offsets */
 } rung_applier_config;
 
+/* About how many scores could be applied in the time that this event takes. A match compares all sides with each
+ * other, so a large one takes thousands of times as long as a score. Other events count as one. */
+#define RUNG_EVENT_WEIGHT_MAX                                                                      \
+    (1 + RUNG_MATCH_PLAYERS_MAX + RUNG_MATCH_PLAYERS_MAX * RUNG_MATCH_PLAYERS_MAX / 32)
+static inline uint32_t rung_event_weight(const rung_event *e) {
+    uint32_t n = e->kind == RUNG_EVENT_MATCH ? e->match.player_count : 0;
+    n = n < RUNG_MATCH_PLAYERS_MAX ? n : RUNG_MATCH_PLAYERS_MAX; /* checked later */
+    return 1 + n + n * n / 32;
+}
+
 /* RUNG_OK or RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_applier_create(const rung_applier_config *config,
                                                rung_applier **applier_out, rung_err *err);
@@ -63,6 +73,9 @@ RUNG_NODISCARD rung_status rung_applier_add(rung_applier *a, rung_slice payload,
  * for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record,
                                                    rung_err *err);
+
+/* What the events added so far weigh beyond their number. */
+uint64_t rung_applier_weight(const rung_applier *a);
 
 /* Apply what was added. RUNG_ENOMEM: the failed event and those after it are dropped. */
 RUNG_NODISCARD rung_status rung_applier_finish(rung_applier *a, rung_err *err);

@@ -54,13 +54,16 @@ typedef struct item {
         rung_hub_reader *read;
     };
     void *ctx;
-    rung_zkey_sink *sink; /* NULL: none. An event with a sink is applied alone */
-    uint64_t ring_end;    /* where the event's bytes end */
-    uint32_t length;      /* of the bytes */
-    uint16_t share;       /* the sender's */
-    uint8_t kind;         /* item_kind */
-    bool is_brief;        /* of a score */
+    rung_zkey_sink *sink;  /* NULL: none. An event with a sink is applied alone */
+    uint64_t ring_end;     /* where the event's bytes end */
+    uint32_t length;       /* of the bytes */
+    uint16_t share;        /* the sender's */
+    uint16_t kind : 3;     /* item_kind */
+    uint16_t is_brief : 1; /* of a score */
+    uint16_t weight : 12;  /* of an event: places it takes of the sender's share */
 } item;
+
+_Static_assert(RUNG_EVENT_WEIGHT_MAX < 1 << 12, "it fits");
 
 typedef enum phase { PHASE_OPEN, PHASE_FULL, PHASE_CLOSING, PHASE_FAILED, PHASE_PAST } phase;
 
@@ -82,7 +85,8 @@ struct rung_commit {
     uint32_t mask;
     uint64_t head, proposed, tail;
     uint64_t looked_at;       /* the tail at the end of the last turn */
-    rung_fair waiting, reads; /* shares of events and of questions */
+    rung_fair waiting, reads; /* shares of events, by weight, and of questions */
+    uint32_t events;          /* in the queue */
     bool has_tick;            /* C7 */
     bool has_report;          /* one is in the queue */
     bool has_time;            /* since the last propose */
@@ -175,7 +179,8 @@ static inline const item *pop(rung_commit *c) {
     const item *it = item_at(c, c->head++);
     c->proposed = c->proposed < c->head ? c->head : c->proposed;
     if (it->kind == ITEM_EVENT) {
-        rung_fair_give(&c->waiting, it->share, 1);
+        c->events--;
+        rung_fair_give(&c->waiting, it->share, it->weight);
         rung_fair_give(&c->bytes, it->share, it->length);
     } else if (it->kind == ITEM_READ) {
         rung_fair_give(&c->reads, it->share, 1);
@@ -329,10 +334,17 @@ static rung_status check_level(const rung_commit *c, const rung_event *event, ru
         rung_state_rules(c->state), rung_event_level(event));
 }
 
+/* By weight, but no single event takes so much of the queue that nothing is left for others. */
+static inline uint32_t places_of(const rung_commit *c, const rung_event *event) {
+    uint32_t weight = rung_event_weight(event), most = 1 + c->waiting.max / 64;
+    return weight < most ? weight : most;
+}
+
 rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *event,
                             rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
                             rung_err *err) {
     size_t len = 0;
+    uint32_t weight = places_of(c, event);
     rung_status st = c->phase == PHASE_OPEN ? RUNG_OK : refuse_put(c, err);
     /* Servers of a shared log that do not know level 2 cannot read an actor either. */
     event->has_actor =
@@ -359,9 +371,11 @@ rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *ev
                    .kind = ITEM_EVENT,
                    .share = (uint16_t)from.share,
                    .is_brief = event->kind == RUNG_EVENT_SCORE && event->score.is_brief,
+                   .weight = (uint16_t)(weight & 0xfff),
                    .ring_end = c->ring_tail,
                    .length = (uint32_t)len});
-    rung_fair_take(&c->waiting, from.share, 1);
+    rung_fair_take(&c->waiting, from.share, weight);
+    c->events++;
     rung_fair_take(&c->bytes, from.share, (uint32_t)len);
     c->stats.put++;
     return RUNG_OK;
@@ -619,8 +633,9 @@ static rung_status apply_group(rung_commit *c, rung_err *err) {
     const rung_log_entry *entry = &c->run.entries[c->run_at];
     uint64_t own = c->head, seq = c->run.first_seq + c->run_at;
     size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX;
+    uint64_t heavy = rung_applier_weight(c->applier) + RUN_MAX;
     rung_status st = RUNG_OK;
-    for (size_t n = 0; n < limit && st == RUNG_OK; n++) {
+    for (size_t n = 0; n < limit && st == RUNG_OK && rung_applier_weight(c->applier) < heavy; n++) {
         rung_log_record record = {seq + n, entry[n].payload, entry[n].type};
         if (entry[n].tag == RUNG_LOG_FOREIGN) {
             st = rung_applier_add_record(c->applier, &record, err);
@@ -680,12 +695,14 @@ static bool is_read_at_head(const rung_commit *c) {
     return c->head != c->tail && item_at(c, c->head)->kind == ITEM_READ;
 }
 
-/* C4. Questions placed meanwhile wait for the next call. */
+/* C4. Questions placed meanwhile wait for the next call. Heavy events use more of the budget. */
 bool rung_commit_work(rung_commit *c, bool asks_log, uint64_t budget) {
     uint64_t end = c->tail, stop = c->head + budget;
+    uint64_t heavy = rung_applier_weight(c->applier) + budget;
     rung_commit_begin_calls(c);
     bool is_stuck = false;
-    while (!is_stuck && c->head < stop && c->activity != ACTIVITY_RESTING) {
+    while (!is_stuck && c->head < stop && rung_applier_weight(c->applier) < heavy &&
+           c->activity != ACTIVITY_RESTING) {
         if (is_read_at_head(c) && c->head < end) {
             const item *it = pop(c);
             it->read(it->ctx);
@@ -731,7 +748,7 @@ bool rung_commit_is_working(const rung_commit *c) {
 rung_commit_stats rung_commit_stat(const rung_commit *c) {
     rung_commit_stats s = c->stats;
     s.status = c->phase == PHASE_FULL ? RUNG_ENOSPC : c->failure.code;
-    s.waiting = c->waiting.total;
+    s.waiting = c->events;
     return s;
 }
 

@@ -4,6 +4,7 @@
 """Rating boards: POST /v1/boards/{board}/matches and /predict, ratings in rankings, restarts, refusals."""
 import json
 import os
+import signal
 import sys
 import time
 import unittest
@@ -373,6 +374,32 @@ class Matches(ServerTest):
         self.assertEqual(made["rating"]["rules"], full["rating"]["rules"])
         self.check(server.put("/v1/boards/w", {"update": "openskill", "rating": {"model": "bradley_terry_part", "window": 4, "window_mean": True}}), 201)
         self.check(server.put("/v1/boards/fide", {"update": "glicko2"}), 422)
+
+    def test_large_predictions_wait_in_a_line(self):
+        """One a turn, and one sender fills half of the line: whoever asks something else waits for one of them, not for all."""
+        server = self.serve()
+        server.put("/v1/boards/chess", {"update": "elo"})
+        body = json.dumps({"sides": [{"players": [f"p{i}"]} for i in range(256)]}).encode()
+        request = b"POST /v1/boards/chess/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" \
+            b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        sockets = [server.connect() for _ in range(400)]
+        os.kill(server.process.pid, signal.SIGSTOP)  # so that all are there at once
+        for s in sockets:
+            s.sendall(request)
+        os.kill(server.process.pid, signal.SIGCONT)
+        answers = []
+        for s in sockets:
+            with s:
+                got = b""
+                while chunk := s.recv(1 << 16):
+                    got += chunk
+            answers.append(got)
+        self.assertEqual({a[9:12] for a in answers}, {b"200", b"503"})
+        self.assertTrue(all(b"overloaded" in a for a in answers if a[9:12] == b"503"))
+        self.assertGreaterEqual(sum(a[9:12] == b"200" for a in answers), 100)
+        sides = json.loads(answers[0].partition(b"\r\n\r\n")[2])["sides"]
+        self.assertEqual(len(sides), 256)
+        self.check(server.post("/v1/boards/chess/predict", {"sides": [{"players": ["a"]}, {"players": ["b"]}]}), 200)
 
 
 if __name__ == "__main__":

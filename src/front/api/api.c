@@ -24,6 +24,7 @@
 enum {
     WAIT_MS = 5000,
     WAITING_MAX = 10000,
+    FORECASTS_MAX = 256,
     LINE_MS = 10000,
     METRICS_BOARDS_MAX = 100,
     OUT_KEEP = 1 << 20, /* larger scratch buffers are freed after use */
@@ -651,8 +652,10 @@ static void join_loop(rung_api *api) {
     api->line_timer = (rung_timer){.call = rung__batch_end_silent, .ctx = api};
     api->answer_ranked = (rung_task){.run = rung__answer_ranked, .ctx = api};
     api->answer_batches = (rung_task){.run = rung__answer_batches, .ctx = api};
+    api->answer_forecast = (rung_task){.run = rung__answer_forecast, .ctx = api};
     rung_turn_add(turn, RUNG_PHASE_ANSWER, &api->answer_ranked);
     rung_turn_add(turn, RUNG_PHASE_ANSWER, &api->answer_batches);
+    rung_turn_add(turn, RUNG_PHASE_ANSWER, &api->answer_forecast);
 }
 
 static void leave_loop(rung_api *api) {
@@ -664,6 +667,7 @@ static void leave_loop(rung_api *api) {
         rung_timer_stop(loop, timers[i]);
     rung_turn_remove(&loop->turn, &api->answer_ranked);
     rung_turn_remove(&loop->turn, &api->answer_batches);
+    rung_turn_remove(&loop->turn, &api->answer_forecast);
 }
 
 rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, rung_err *err) {
@@ -677,6 +681,7 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     api->config.line_ms = config->line_ms ? config->line_ms : LINE_MS;
     api->waiting_shares.max = api->config.waiting_max;
     api->batch_shares.max = RUNG_API_BATCHES_MAX;
+    api->forecast_shares.max = FORECASTS_MAX;
     if (!config->metrics_boards_max)
         api->config.metrics_boards_max = METRICS_BOARDS_MAX;
     api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
@@ -773,6 +778,7 @@ void rung_api_stop(rung_api *api) {
     if (api->service.hub) {
         refuse_waiting(api);
         rung__answer_ranked(api);
+        rung__forecast_stop_all(api);
     }
     arm_wait_timer(api);
     rung__batch_stop_all(api);

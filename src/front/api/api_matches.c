@@ -65,16 +65,18 @@ void rung_api_submit_match(rung_call *c) {
         rung__call_fail(c, st, &err);
 }
 
-void rung_api_predict(rung_call *c) {
-    rung_api *api = c->api;
-    uint8_t packed[RUNG_MATCH_PACKED_MAX];
-    rung_match_event match;
+/* ---- predictions ---- */
+
+/* A prediction compares all sides with each other: with this many it takes some hundredths of a millisecond, with 256
+ * as long as thousands of other questions. */
+enum { SIDES_AT_ONCE = 16 };
+
+static void forecast(rung_call *c, const rung_match_event *match) {
+    const rung_api *api = c->api;
     rung_match_forecast forecast;
     rung_err err = {0};
-    if (!read_match(c, &rung_lineup_schema, packed, &match))
-        return;
     rung_status st =
-        rung_match_predict(&api->service, &match, rung_hub_now(api->service.hub), &forecast, &err);
+        rung_match_predict(&api->service, match, rung_hub_now(api->service.hub), &forecast, &err);
     if (st < 0) {
         rung__call_fail(c, st, &err);
         return;
@@ -93,6 +95,60 @@ void rung_api_predict(rung_call *c) {
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung_hub_state(api->service.hub)));
     rung__call_answer(c, 200);
+}
+
+static rung_call *take_forecast(rung_api *api) {
+    rung_call *c = api->forecasts.first;
+    RUNG_LIST_REMOVE(&api->forecasts, c, link);
+    rung_fair_give(&api->forecast_shares, c->share, 1);
+    return c;
+}
+
+/* One in a turn, so that everybody else waits for one at most. */
+void rung__answer_forecast(void *ctx) {
+    rung_api *api = ctx;
+    if (!api->forecasts.first)
+        return;
+    rung_call *c = take_forecast(api);
+    if (api->forecasts.first)
+        rung_loop_wake(api->config.loop, &api->answer_forecast);
+    if (rung_exchange_is_gone(c->x))
+        rung__call_fail(c, RUNG_ECLOSED, NULL);
+    else if (rung__call_may_still(c))
+        forecast(c, &(rung_match_event){.board = c->board, .packed = c->note});
+}
+
+void rung__forecast_stop_all(rung_api *api) {
+    while (api->forecasts.first)
+        rung__call_fail(take_forecast(api), RUNG_ECLOSED, NULL);
+}
+
+static void put_off(rung_call *c, rung_slice packed) {
+    rung_api *api = c->api;
+    if (!rung_fair_may(&api->forecast_shares, rung__call_share(c), false)) {
+        rung__call_overloaded(c);
+        return;
+    }
+    char *copy = rung__call_alloc(c, packed.len);
+    if (!copy)
+        return;
+    memcpy(copy, packed.ptr, packed.len);
+    c->note = rung_slice_of(copy, packed.len);
+    rung_fair_take(&api->forecast_shares, c->share, 1);
+    if (!api->forecasts.first)
+        rung_loop_wake(api->config.loop, &api->answer_forecast);
+    RUNG_LIST_APPEND(&api->forecasts, c, link);
+}
+
+void rung_api_predict(rung_call *c) {
+    uint8_t packed[RUNG_MATCH_PACKED_MAX];
+    rung_match_event match;
+    if (!read_match(c, &rung_lineup_schema, packed, &match))
+        return;
+    if (match.player_count > SIDES_AT_ONCE)
+        put_off(c, match.packed);
+    else
+        forecast(c, &match);
 }
 
 /* ---- matches that were played ---- */

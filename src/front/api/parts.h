@@ -55,6 +55,10 @@ struct rung_api {
     uint32_t ranked_count;
     rung_task answer_ranked;
 
+    RUNG_LIST(rung_call) forecasts; /* of matches with many sides: one in a turn */
+    rung_fair forecast_shares;
+    rung_task answer_forecast;
+
     rung_work archive_work[RUNG_ASKER_READERS_MAX];
     rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
 
@@ -95,6 +99,8 @@ void rung_openapi_write(rung_json_writer *w, const char *version);
 /* Tasks and timers of the loop: api_reads.c, batch.c. */
 void rung__answer_ranked(void *api);
 void rung__answer_batches(void *api);
+void rung__answer_forecast(void *api); /* api_matches.c */
+void rung__forecast_stop_all(rung_api *api);
 void rung__batch_on_throttled(void *api);
 void rung__batch_end_silent(void *api);
 

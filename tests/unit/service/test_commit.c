@@ -3,6 +3,8 @@
  * commits, rejects or does not know about; and of the records of other nodes. */
 #include "service/commit.h"
 
+#include "base/bytes.h"
+#include "model/match.h"
 #include "service/applier.h"
 #include "support/check.h"
 
@@ -404,6 +406,66 @@ TEST(foreign_bytes_that_are_no_event_end_it) {
     CHECK(a.calls == 1 && a.st == RUNG_ECORRUPT && !a.was_applied);
     CHECK_EQ_U64(rung_state_seq(b.state), 1);
     CHECK_STATUS(put_score(&b, "ada", 7, &a), RUNG_ECORRUPT);
+    bench_deinit(&b);
+}
+
+/* ---- weights ---- */
+
+static void define_ratings(bench *b) {
+    rung_event event = board_event(0);
+    answer a;
+    event.defined.def.update = RUNG_UPDATE_ELO;
+    rung_rating_params_init(&event.defined.def.rating, RUNG_RATING_ELO);
+    CHECK_OK(put(b, &event, &a));
+    work(b);
+    CHECK_STATUS(a.st, RUNG_OK);
+}
+
+/* A match of so many sides of one player. */
+static rung_event match_of(uint32_t sides, uint8_t *packed) {
+    rung_byte_writer w = rung_byte_writer_of(packed, RUNG_MATCH_PACKED_MAX);
+    rung_event event = {.kind = RUNG_EVENT_MATCH,
+                        .match = {.board = RUNG_SLICE("race"), .player_count = sides}};
+    for (uint32_t i = 0; i < sides; i++) {
+        char name[16];
+        int len = snprintf(name, sizeof name, "p%u", i);
+        CHECK(rung_match_put(&w, &(rung_match_entry){.is_first = true,
+                                                     .place = (int32_t)i + 1,
+                                                     .side = i,
+                                                     .player = rung_slice_of(name, (size_t)len),
+                                                     .weight = 1,
+                                                     .played = 1}));
+    }
+    event.match.packed = rung_slice_of(packed, rung_byte_writer_length(&w));
+    return event;
+}
+
+/* Nobody waits for more than one of them, and their sender holds more of the queue. */
+TEST(a_large_match_counts_as_many_changes) {
+    bench b;
+    static answer answers[8];
+    static uint8_t packed[RUNG_MATCH_PACKED_MAX];
+    bench_init(&b);
+    define_ratings(&b);
+    rung_event event = match_of(RUNG_MATCH_PLAYERS_MAX, packed);
+    CHECK_EQ_U64(rung_event_weight(&event), RUNG_EVENT_WEIGHT_MAX);
+    CHECK_OK(put(&b, &event, &answers[0]));
+    CHECK_EQ_U64(rung_commit_room(b.commit, (rung_hub_sender){0}), 98); /* of 100 places */
+    CHECK_EQ_U64(rung_commit_stat(b.commit).waiting, 1);
+    work(&b);
+    CHECK_STATUS(answers[0].st, RUNG_OK);
+    CHECK_EQ_U64(rung_commit_stat(b.commit).waiting, 0);
+    event = match_of(30, packed);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_OK(put(&b, &event, &answers[i]));
+    CHECK_EQ_U64(rung_commit_room(b.commit, (rung_hub_sender){0}), 94);
+    rung_commit_propose(b.commit);
+    for (uint32_t done = 1; done <= 3; done++) {
+        CHECK(rung_commit_work(b.commit, true, 20)); /* there is more */
+        CHECK_EQ_U64(rung_state_seq(b.state), 2 + done);
+    }
+    work(&b);
+    CHECK_STATUS(answers[2].st, RUNG_OK);
     bench_deinit(&b);
 }
 
