@@ -10,13 +10,15 @@
 
 #define RUNG_AT_AHEAD_DEFAULT_MS INT64_C(60000)
 
-/* RUNG_OK, or RUNG_EFUTURE for a submission whose `at` is more than ahead_ms (0: the default) after the later of the
- * event's and the state's time. A window that far ahead would stay open until then. */
+/* RUNG_OK, or RUNG_EFUTURE for a submission or match whose `at` is more than ahead_ms (0: the default) after the
+ * later of the event's and the state's time. A window that far ahead would stay open until then. */
 static inline rung_status rung_admit(const rung_event *event, const rung_state *state,
                                      int64_t ahead_ms, rung_err *err) {
-    if (event->kind != RUNG_EVENT_SCORE || !event->score.has_at)
+    bool is_match = event->kind == RUNG_EVENT_MATCH;
+    if (is_match ? !event->match.has_at : event->kind != RUNG_EVENT_SCORE || !event->score.has_at)
         return RUNG_OK;
-    int64_t now_ms = rung_state_time(state), at_ms = event->score.at_ms;
+    int64_t now_ms = rung_state_time(state);
+    int64_t at_ms = is_match ? event->match.at_ms : event->score.at_ms;
     now_ms = now_ms < event->ts_ms ? event->ts_ms : now_ms;
     ahead_ms = ahead_ms ? ahead_ms : RUNG_AT_AHEAD_DEFAULT_MS;
     if (at_ms <= now_ms || at_ms - now_ms <= ahead_ms)

@@ -375,6 +375,15 @@ class Matches(ServerTest):
         self.check(server.put("/v1/boards/w", {"update": "openskill", "rating": {"model": "bradley_terry_part", "window": 4, "window_mean": True}}), 201)
         self.check(server.put("/v1/boards/fide", {"update": "glicko2"}), 422)
 
+    def test_no_match_is_of_the_future(self):
+        server = self.serve()
+        server.put("/v1/boards/chess", {"update": "elo", "windows": ["all", "day"]})
+        at = lambda s: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + s))  # noqa: E731
+        refused = self.check(server.post("/v1/boards/chess/matches", duel("ada", "bob", at=at(3 * 86400))), 422, "future_at")
+        self.assertEqual(refused.json["field"], "at")
+        self.assertEqual(server.get("/v1/boards/chess/windows").json["windows"], [])
+        self.check(server.post("/v1/boards/chess/matches", duel("ada", "bob", at=at(-3600))), 200)
+
     def test_large_predictions_wait_in_a_line(self):
         """One a turn, and one sender fills half of the line: whoever asks something else waits for one of them, not for all."""
         server = self.serve()

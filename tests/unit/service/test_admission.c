@@ -26,6 +26,14 @@ TEST(times_ahead) {
     CHECK_STATUS(rung_admit(&e, s, 0, &err), RUNG_EFUTURE);
     e.score.has_at = false;
     CHECK_OK(rung_admit(&e, s, 0, &err));
+    e = (rung_event){.kind = RUNG_EVENT_MATCH, .ts_ms = 1000, .match = {.has_at = true}};
+    e.match.at_ms = 1010;
+    CHECK_OK(rung_admit(&e, s, 10, &err));
+    e.match.at_ms = 1011;
+    CHECK_STATUS(rung_admit(&e, s, 10, &err), RUNG_EFUTURE);
+    CHECK_EQ_STR(err.field, "at");
+    e.match.has_at = false;
+    CHECK_OK(rung_admit(&e, s, 10, &err));
     e.kind = RUNG_EVENT_TICK;
     CHECK_OK(rung_admit(&e, s, 0, &err));
     rung_state_destroy(s);
