@@ -42,11 +42,12 @@ FLAGS = ["--limits-connections", "400", "--limits-connections-per-address", "20"
          "--limits-buffers", "8MiB", "--limits-waiting", "2048", "--limits-in-flight", "256", "--memory-max", "64MiB",
          "--limits-auth-timeout", "2s", "--limits-command-timeout", "2s", "--limits-body-deadline", "5s", "--live-topics", "200",
          "--limits-header-timeout", "2s", "--limits-body-timeout", "2s", "--limits-idle-timeout", "5s", "--limits-write-timeout", "3s",
-         "--ids-capacity", "5000", "--snapshot-every", "4MiB", "--public", "sandbox-public", "--rates-peer", "2000/s"]
+         "--ids-capacity", "5000", "--snapshot-every", "4MiB", "--public", "sandbox-public*", "--as-of-processes", "1", "--rates-peer", "2000/s"]
 BUFFERS = 8 << 20
 SANITIZERS = {"ASAN_OPTIONS": "exitcode=66:detect_leaks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
               "TSAN_OPTIONS": "exitcode=66"}
 SECRET = b"a secret of thirty-two bytes, or more"
+RATED = "/v1/boards/sandbox-public-elo"
 HIDDEN = "vault7x"  # in every name that only the honest client may see
 RATE = 100  # requests of the honest client in a second
 COMMANDS = """APPEND AUTH BZMPOP BZPOPMAX BZPOPMIN CLIENT COMMAND CONFIG COPY DBSIZE DEL DISCARD ECHO EVAL EXEC EXISTS EXPIRE EXPIREAT
@@ -359,7 +360,8 @@ def converse(world, who, source, port, data, chance, seconds=0.02):
 
 
 def random_requests(world, chance):
-    document = Document(world.document, {"board": ["sandbox", "sandbox1", "sandbox-public", f"board-{HIDDEN}"], "player": ["a", "b", "me", "m1"],
+    document = Document(world.document, {"board": ["sandbox", "sandbox1", "sandbox-public", "sandbox-public-elo",
+                                                             "sandbox-held", f"board-{HIDDEN}"], "player": ["a", "b", "me", "m1"],
                                          "friend": ["a", "b"], "team": ["red"], "attribute": ["country"], "key": ["nobody"],
                                          "min_seq": [0, 1, 10**6, 10**12, 2**63]})
     document.everything = lambda: [(m.upper(), p, o) for p, ms in world.document["paths"].items() for m, o in ms.items()]
@@ -562,7 +564,53 @@ def flood_unread(world, chance):
     return crowd(world, world.http, 100, head("GET", "/openapi.json") * 20)
 
 
-FLOODS = [flood_half_commands, flood_half_heads, flood_slow_bodies, flood_multi, flood_streams, flood_waiting_reads, flood_topics,
+def match(chance, sides):
+    return json.dumps({"sides": [{"players": [f"m{i}"], **({"place": i + 1} if chance else {})} for i in range(sides)]}).encode()
+
+
+def posted(path, body, key=None, kind="application/json"):
+    return head("POST", path, key, f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n") + body
+
+
+def flood_matches(world, chance):
+    """Of as many sides as there may be: each takes as long as thousands of scores."""
+    lines = b"\n".join([match(chance, 256)] * 20)
+    return crowd(world, world.http, 8, posted(f"{RATED}/matches", lines, world.keys["server"], "application/x-ndjson"))
+
+
+def flood_predictions(world, chance):
+    return crowd(world, world.http, 100, posted(f"{RATED}/predict", match(None, 256)) * 3)
+
+
+def flood_past(world, chance):
+    """Each of another moment: each would need a process of its own."""
+    paths = ["/v1/boards/sandbox-public/top?as_of={}", "/v1/boards/sandbox-public/players/a?as_of={}", f"{RATED}/top?as_of={{}}",
+             "/v1/boards/sandbox-public/movers?since=1h&as_of={}"]
+    return [s for i in range(40) for s in crowd(world, world.http, 1, head("GET", chance.choice(paths).format(chance.randrange(1, 500))))]
+
+
+def flood_reviews(world, chance):
+    """More scores that wait for a review than there may be."""
+    lines = b"".join(b'{"board":"sandbox-held","player":"r%d","score":%d}\n' % (chance.randrange(10**6), i) for i in range(3000))
+    return crowd(world, world.http, 4, posted("/v1/scores", lines, world.keys["server"], "application/x-ndjson"))
+
+
+def flood_checks(world, chance):
+    check = posted("/v1/boards/sandbox-held/check", b'{"player":"a","score":5}', world.keys["server"])
+    return crowd(world, world.http, 40, check * 100)
+
+
+def flood_sessions(world, chance):
+    """With a key that may begin none, and signatures that nobody made."""
+    begin = posted("/v1/sessions", b'{"player":"a"}', world.keys["server"])
+    body = b'{"player":"me","score":5}'
+    signed = head("POST", "/v1/boards/sandbox-held/scores", world.keys["player"],
+                  f"Rung-Session: {'A' * 22}\r\nRung-Time: {int(time.time() * 1000)}\r\nRung-Nonce: 1\r\nRung-Signature: {'0' * 64}\r\n"
+                  f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n") + body
+    return crowd(world, world.http, 20, begin * 20 + signed * 20)
+
+
+FLOODS = [flood_matches, flood_predictions, flood_past, flood_reviews, flood_checks, flood_sessions, flood_half_commands, flood_half_heads, flood_slow_bodies, flood_multi, flood_streams, flood_waiting_reads, flood_topics,
           flood_blocked, flood_work, flood_forged_tokens, flood_ids, flood_keys, flood_unread]
 
 
@@ -698,6 +746,10 @@ def make_keys(server):
 def define(server, admin):
     for board in ("sandbox", "sandbox1", "sandbox-public"):
         answer = server.put(f"/v1/boards/{board}", {"windows": ["all", "day", "week"], "scopes": ["country"], "teams": {"by": "guild"}}, key=admin)
+        assert answer.status == 201, answer
+    for board, body in (("sandbox-public-elo", {"update": "elo", "windows": ["all", "day"]}),
+                        ("sandbox-held", {"rules": [{"rule": "max", "value": 1, "action": "review"}], "review_expires": 2})):
+        answer = server.put(f"/v1/boards/{board}", body, key=admin)
         assert answer.status == 201, answer
     answer = server.put(f"/v1/boards/board-{HIDDEN}", {"windows": ["all", "day"]}, key=admin)
     assert answer.status == 201, answer
