@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "service/replay_task.h"
+#include "service/trial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,8 +173,14 @@ static void on_fatal(void *ctx, const rung_err *err) {
     _exit(RUNG_EXIT_PROBLEM);
 }
 
-static rung_status open_source(rung__server *s, const rung_replay_spec *spec,
-                               rung_replay_source **out, rung_err *err) {
+/* What the helper works on: one of the two. */
+typedef struct helper_work {
+    rung_replay_source *source;
+    rung_trial *trial;
+} helper_work;
+
+static rung_status open_work(rung__server *s, const rung_replay_spec *spec, helper_work *out,
+                             rung_err *err) {
     rung_replay_source_config config = {
         .log = {.alloc = rung_alloc_heap(), .path = s->settings.data},
         .memory_max = s->settings.memory_max == UINT64_MAX ? 0 : s->settings.memory_max};
@@ -181,7 +188,21 @@ static rung_status open_source(rung__server *s, const rung_replay_spec *spec,
     rung_status st = rung_random_hash_key(NULL, &config.hash_key, err);
     if (st == RUNG_OK && rung__server_is_replicated(s))
         st = rung__server_open_kafka(s, &hub, &config.log.log, err);
-    return st < 0 ? st : rung_replay_source_open(&config, spec, out, err);
+    if (st < 0)
+        return st;
+    return spec->trial_last ? rung_trial_open(&config, spec, &out->trial, err)
+                            : rung_replay_source_open(&config, spec, &out->source, err);
+}
+
+static rung_status do_work(helper_work *w, const rung_replay_ask *question,
+                           rung_replay_reply *reply, rung_err *err) {
+    if (!w->trial)
+        return rung_replay_source_ask(w->source, question, reply, err);
+    rung_status st = rung_trial_step(w->trial, err);
+    reply->seq = rung_trial_seq(w->trial);
+    if (st == RUNG_OK)
+        reply->piece = rung_slice_of(rung_trial_result_of(w->trial), sizeof(rung_trial_result));
+    return st;
 }
 
 static bool answer(rung_status st, const rung_replay_reply *reply, const rung_err *err) {
@@ -195,21 +216,21 @@ static bool answer(rung_status st, const rung_replay_reply *reply, const rung_er
 
 int rung__replay_helper_run(rung__server *s) {
     rung_replay_task *task = NULL;
-    rung_replay_source *source = NULL;
+    helper_work work = {0};
     rung_replay_ask question;
     rung_err err = {0};
     rung_status opened = receive_task(&task, &err);
     if (opened < 0)
         return RUNG_EXIT_PROBLEM;
-    opened = open_source(s, rung_replay_task_spec(task), &source, &err);
+    opened = open_work(s, rung_replay_task_spec(task), &work, &err);
     bool goes_on = true;
     while (goes_on && receive_all(0, &question, sizeof question)) {
         rung_replay_reply reply = {0};
-        rung_status st =
-            opened < 0 ? opened : rung_replay_source_ask(source, &question, &reply, &err);
+        rung_status st = opened < 0 ? opened : do_work(&work, &question, &reply, &err);
         goes_on = answer(st, &reply, &err);
     }
-    rung_replay_source_close(source);
+    rung_replay_source_close(work.source);
+    rung_trial_close(work.trial);
     rung_replay_task_free(task);
     return RUNG_EXIT_OK;
 }

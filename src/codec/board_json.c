@@ -94,10 +94,10 @@ static const rung_field limit_fields[LIMIT_FIELDS] = {
                         "quartiles; from 100 entries on.",
                  .example = "6"},
 };
-static const rung_schema limit_schema = {.name = "Limits",
-                                         .doc = "What a submission must keep to; each is optional.",
-                                         .fields = limit_fields,
-                                         .count = LIMIT_FIELDS};
+const rung_schema rung_limit_schema = {.name = "Limits",
+                                       .doc = "What a submission must keep to; each is optional.",
+                                       .fields = limit_fields,
+                                       .count = LIMIT_FIELDS};
 
 enum { RULE_RULE, RULE_VALUE, RULE_PER, RULE_ACTION, RULE_FIELDS };
 static const rung_field rule_fields[RULE_FIELDS] = {
@@ -122,7 +122,7 @@ static const rung_field rule_fields[RULE_FIELDS] = {
                             "which rules it broke; `review`: it is tentative and counts when a "
                             "moderator promotes it."},
 };
-static const rung_schema rule_schema = {
+const rung_schema rung_rule_schema = {
     .name = "Rule",
     .doc = "A plausibility rule, judged when a submission is applied.",
     .fields = rule_fields,
@@ -279,10 +279,11 @@ static const rung_field board_fields[BOARD_FIELDS] = {
     [BOARD_TEAMS] = {RUNG_NAMED("teams"), .types = RUNG_FIELD_OBJECT | RUNG_FIELD_NULL,
                      .nested = &teams_schema, .fallback = "null",
                      .doc = "A ranking of teams; null or left out: none."},
-    [BOARD_LIMITS] = {RUNG_NAMED("limits"), .types = RUNG_FIELD_OBJECT, .nested = &limit_schema,
-                      .doc = "What a submission must keep to."},
+    [BOARD_LIMITS] = {RUNG_NAMED("limits"), .types = RUNG_FIELD_OBJECT,
+                      .nested = &rung_limit_schema, .doc = "What a submission must keep to."},
     [BOARD_RULES] = {RUNG_NAMED("rules"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
-                     .nested = &rule_schema, .items_max = RUNG_BOARD_RULES_MAX, .fallback = "[]",
+                     .nested = &rung_rule_schema, .items_max = RUNG_BOARD_RULES_MAX,
+                     .fallback = "[]",
                      .doc = "Plausibility rules, in the order in which they are judged, after the "
                             "limits. A board that counts has only `submissions`, a rating board "
                             "none.",
@@ -526,7 +527,7 @@ static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_d
                                rung_err *err) {
     rung_slot slots[LIMIT_FIELDS];
     rung_status st =
-        rung_schema_read_at(&limit_schema, r, slot->text, "limits", slot->offset, slots, err);
+        rung_schema_read_at(&rung_limit_schema, r, slot->text, "limits", slot->offset, slots, err);
     if (st >= 0)
         st = read_score_limits(slots, def, err);
     if (st < 0)
@@ -559,7 +560,7 @@ static rung_status read_rule_value(rung_json *r, rung_slice text, const rung_boa
 
 static rung_status read_rule(rung_json *r, rung_board_def *def) {
     rung_slot slots[RULE_FIELDS];
-    rung_status st = rung_schema_read(&rule_schema, r, slots);
+    rung_status st = rung_schema_read(&rung_rule_schema, r, slots);
     if (st < 0)
         return st;
     if (def->rule_count == RUNG_BOARD_RULES_MAX)
@@ -582,22 +583,26 @@ static rung_status read_rule(rung_json *r, rung_board_def *def) {
     return has_value ? read_rule_value(r, slots[RULE_VALUE].text, def, rule) : RUNG_OK;
 }
 
+static rung_status read_review_kind(const rung_slot *review, rung_board_def *def, rung_err *err) {
+    if (!review->present || review->kind != RUNG_JSON_STRING)
+        return RUNG_OK;
+    bool is_top = read_top(review->text, RUNG_REVIEW_TOP_MAX, &def->review_top);
+    if (!is_top && !rung_slice_eq(review->text, RUNG_SLICE("anomalies")))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review",
+                               "expected anomalies, or top:N with 1 to %d", RUNG_REVIEW_TOP_MAX);
+    def->review = is_top ? RUNG_REVIEW_TOP : RUNG_REVIEW_ANOMALIES;
+    return RUNG_OK;
+}
+
 static rung_status read_review(const rung_slot *slots, rung_board_def *def, rung_err *err) {
-    const rung_slot *review = &slots[BOARD_REVIEW];
-    if (review->present && review->kind == RUNG_JSON_STRING) {
-        bool is_top = read_top(review->text, RUNG_REVIEW_TOP_MAX, &def->review_top);
-        if (!is_top && !rung_slice_eq(review->text, RUNG_SLICE("anomalies")))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "review",
-                                   "expected anomalies, or top:N with 1 to %d",
-                                   RUNG_REVIEW_TOP_MAX);
-        def->review = is_top ? RUNG_REVIEW_TOP : RUNG_REVIEW_ANOMALIES;
-    }
+    rung_status st = read_review_kind(&slots[BOARD_REVIEW], def, err);
+    if (st < 0)
+        return st;
     if (slots[BOARD_REVIEW_OUTCOME].present)
         def->review_outcome = (rung_review_verdict)slots[BOARD_REVIEW_OUTCOME].choice;
     if (!slots[BOARD_REVIEW_EXPIRES].present)
         return RUNG_OK;
-    rung_status st =
-        read_seconds(&slots[BOARD_REVIEW_EXPIRES], "review_expires", &def->review_ms, err);
+    st = read_seconds(&slots[BOARD_REVIEW_EXPIRES], "review_expires", &def->review_ms, err);
     if (def->review_ms == RUNG_REVIEW_DEFAULT_MS)
         def->review_ms = 0; /* the default is stored as absent */
     return st;
@@ -732,6 +737,25 @@ rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_boa
         def.zone_name = (rung_slice){0};
     *def_out = def;
     return RUNG_OK;
+}
+
+rung_status rung_board_json_read_judging(rung_json *r, const rung_slot *limits,
+                                         const rung_slot *rules, const rung_slot *review,
+                                         rung_board_def *def, rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (limits->present) {
+        def->limits = 0;
+        st = read_limits(r, limits, def, err);
+    }
+    if (st >= 0 && rules->present) {
+        def->rule_count = 0;
+        st = read_items(r, rules, "rules", read_rule, def, err);
+    }
+    if (st < 0 || !review->present)
+        return st;
+    def->review = RUNG_REVIEW_NONE;
+    def->review_top = 0;
+    return read_review_kind(review, def, err);
 }
 
 /* ---- writing ---- */

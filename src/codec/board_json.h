@@ -17,12 +17,21 @@
 
 /* All fields of a definition, for parsing and for /openapi.json. */
 extern const rung_schema rung_board_schema;
+extern const rung_schema rung_limit_schema,
+    rung_rule_schema; /* of its fields `limits` and `rules` */
 
 /* Read the definition of the board `id`. Modifies `body` (unescapes strings in place); texts of the definition borrow
  * from it and from `id`. RUNG_EINVAL, RUNG_ERANGE or RUNG_ELIMIT: not a definition; RUNG_EUNSUPPORTED: not supported
  * by this version; `err` names the field. Does not check rules across fields: rung_board_def_check() does. */
 RUNG_NODISCARD rung_status rung_board_json_read(char *body, size_t len, rung_slice id,
                                                 rung_board_def *def_out, rung_err *err);
+
+/* Read what judges submissions, `limits`, `rules` and `review`, from slots of fields like those of a definition. What is
+ * present replaces the definition's; texts are modified as above. */
+RUNG_NODISCARD rung_status rung_board_json_read_judging(rung_json *r, const rung_slot *limits,
+                                                        const rung_slot *rules,
+                                                        const rung_slot *review,
+                                                        rung_board_def *def, rung_err *err);
 
 /* Write every field, as members of the open object. */
 void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_def *def);

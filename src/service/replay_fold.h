@@ -30,6 +30,8 @@ typedef struct rung_replay_spec {
     int64_t created_ms; /* log time when the board was created */
     /* Submissions have sources (rung_state_has_sources): what other boards take uses up offsets, so they get theirs. */
     bool has_sources;
+    /* Not a replay but a trial (trial.h) of def's limits, rules and review over so many submissions; 0: a replay. */
+    uint32_t trial_last;
 } rung_replay_spec;
 
 typedef struct rung_replay_fold { /* read-only outside */

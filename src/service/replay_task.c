@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes: text board; text definition, empty: none; number of players, text each; number of matches, number each;
  * byte has_sources; byte has_span;
- * signed from, to; number until; signed created. */
+ * signed from, to; number until; signed created; number trial_last. */
 #include "service/replay_task.h"
 
 #include "base/bytes.h"
@@ -33,6 +33,7 @@ static void write_spec(rung_byte_writer *w, const rung_replay_spec *s, rung_slic
     rung_put_signed(w, s->to_ms);
     rung_put_number(w, s->until_seq);
     rung_put_signed(w, s->created_ms);
+    rung_put_number(w, s->trial_last);
 }
 
 static rung_status read_def(rung_replay_task *t, rung_slice def, rung_err *err) {
@@ -68,6 +69,7 @@ static rung_status read_spec(rung_replay_task *t, rung_err *err) {
     t->spec.to_ms = rung_get_signed(&r);
     t->spec.until_seq = rung_get_number(&r);
     t->spec.created_ms = rung_get_signed(&r);
+    t->spec.trial_last = (uint32_t)rung_get_number(&r);
     rung_status st = rung_byte_reader_finish(&r, bytes, "a replay", err);
     return st < 0 ? st : read_def(t, def, err);
 }

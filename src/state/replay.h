@@ -66,6 +66,9 @@ RUNG_NODISCARD rung_status rung_state_shadow_define(rung_state *s, rung_slice bo
  * replays. */
 RUNG_NODISCARD rung_status rung_state_shadow_exclude(rung_state *s, rung_slice board,
                                                      const uint64_t *seqs, uint32_t count);
+/* Redefine a board as RUNG_EVENT_BOARD_DEFINED would, without an event. RUNG_OK, RUNG_UNCHANGED, or as that. */
+RUNG_NODISCARD rung_status rung_state_redefine(rung_state *s, rung_slice board,
+                                               const rung_board_def *def, rung_err *err);
 /* Whether the submissions applied from now on leave shadows alone. */
 void rung_state_shadow_skip(rung_state *s, bool skip);
 /* The next record concerns another board alone: only log time and the count of events change. */

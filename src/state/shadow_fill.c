@@ -951,3 +951,11 @@ rung_status rung_state_shadow_define(rung_state *s, rung_slice board, const rung
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "it has no shadow");
     return rung__board_change(s, b->shadow->board, def, err);
 }
+
+rung_status rung_state_redefine(rung_state *s, rung_slice board, const rung_board_def *def,
+                                rung_err *err) {
+    rung__board *b = rung__board_find(s, board);
+    if (!b)
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+    return rung__board_change(s, b, def, err);
+}

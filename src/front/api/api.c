@@ -636,6 +636,7 @@ static void free_memory(rung_api *api) {
     rung_asker_destroy(api->service.asker);
     rung_as_of_destroy(api->past);
     rung_replay_destroy(api->replay);
+    rung_trials_destroy(api->trials);
     rung_json_writer_deinit(&api->out);
     rung_page_cache_deinit(&api->pages);
     rung_paging_destroy(api->paging);
@@ -699,6 +700,8 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     if (st >= 0)
         st = rung__replay_create(api, err);
     if (st >= 0)
+        st = rung__trials_create(api, err);
+    if (st >= 0)
         st = rung__live_create(api, err);
     if (st < 0) {
         free_memory(api);
@@ -750,7 +753,8 @@ rung_asker *rung_api_asker(rung_api *api) {
 
 void rung_api_settle(rung_api *api) {
     while (api && (rung_asker_is_busy(api->service.asker) || rung_as_of_is_busy(api->past) ||
-                   rung_replay_is_busy(api->replay) || api->key_change || api->download_count > 0))
+                   rung_replay_is_busy(api->replay) || rung_trials_is_busy(api->trials) ||
+                   api->key_change || api->download_count > 0))
         rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
 }
 
@@ -775,6 +779,7 @@ void rung_api_stop(rung_api *api) {
     rung_as_of_stop(api->past);
     rung_timer_stop(api->config.loop, &api->replay_timer);
     rung_replay_stop(api->replay);
+    rung_trials_stop(api->trials);
     if (api->service.hub) {
         refuse_waiting(api);
         rung__answer_ranked(api);

@@ -11,7 +11,7 @@ typedef void rung_handler(rung_call *c);
 rung_handler rung_api_list_boards, rung_api_put_board, rung_api_get_board, rung_api_delete_board,
     rung_api_windows;
 /* api_scores.c, batch.c */
-rung_handler rung_api_submit, rung_api_submit_many, rung_api_check;
+rung_handler rung_api_submit, rung_api_submit_many, rung_api_check, rung_api_check_rules;
 /* api_matches.c */
 rung_handler rung_api_submit_match, rung_api_predict, rung_api_opponents, rung_api_matches,
     rung_api_match, rung_api_results, rung_api_remove_match;

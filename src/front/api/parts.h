@@ -13,9 +13,11 @@
 #include "front/live/live.h"
 #include "guard/signature.h"
 #include "service/paging.h"
+#include "service/trials.h"
 
 #define RUNG_API_ROWS_MAX        1000                /* entries of one answer */
 #define RUNG_API_VERDICTS_MAX    100                 /* of one request */
+#define RUNG_API_TRIAL_LAST      10000               /* submissions of a trial, by default */
 #define RUNG_API_BATCHES_MAX     256                 /* batches in flight; one more: 503 */
 #define RUNG_API_MATCH_BYTES_MAX ((size_t)128 << 10) /* of one match */
 
@@ -34,6 +36,8 @@ struct rung_api {
     rung_replay *replay;
     rung_work replay_work[RUNG_REPLAY_WORKS_MAX];
     rung_timer replay_timer;
+    rung_trials *trials;
+    rung_work trial_work;
     rung_err failure; /* of the recovery; code RUNG_OK: none */ /* its hub is NULL until started */
     const rung_net *net;
     const rung_http *http;
@@ -125,6 +129,7 @@ RUNG_NODISCARD rung_status rung__call_verify(rung_call *c, int64_t now_ms, rung_
 void rung__download_stop_all(rung_api *api);
 rung_status rung__live_create(rung_api *api, rung_err *err);
 rung_status rung__replay_create(rung_api *api, rung_err *err);
+rung_status rung__trials_create(rung_api *api, rung_err *err);
 
 /* api_keys.c: a reload of the keys found a change; puts it into the log, for the audit trail. */
 void rung__api_key_changed(void *ctx, const rung_key *key, bool is_revoked);

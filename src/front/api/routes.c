@@ -193,6 +193,15 @@ const rung_route rung_routes[] = {
      PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
      .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_check_schema, "What would happen."),
      .handle = rung_api_check},
+    {ROUTE(POST, "/v1/boards/{board}/rules/check", "checkRules", "Boards", ADMIN,
+           "Try rules on past submissions"),
+     .doc = "What other `rules`, `limits` and `review` would have said to the board's last "
+            "submissions: a helper process builds the state before them again and judges each by "
+            "what the ones before it would have become. Nothing changes. One at a time; the "
+            "answer takes as long as reading the log, at most 20,000,000 records of it.",
+     PARAMS(BOARD), JSON_BODY(rung_new_trial_schema, 64 << 10),
+     .flags = RUNG_MAY_MISS | RUNG_MAY_REFUSE, ANSWER(rung_trial_schema, "The result."),
+     .handle = rung_api_check_rules},
     {ROUTE(POST, "/v1/scores", "submitScores", "Scores", SERVER, "Submit many scores"),
      .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
             "`application/x-ndjson`: one submission a line. Each has its own result, in order: a "

@@ -10,6 +10,7 @@
 #include "service/matches.h"
 #include "service/replay_fold.h"
 #include "service/sessions.h"
+#include "service/trial.h"
 
 #define STRING            .types = RUNG_FIELD_STRING
 #define INTEGER           .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0, .max = INT64_MAX
@@ -17,6 +18,7 @@
 #define TIME              .types = RUNG_FIELD_TIME
 #define NUMBER            .types = RUNG_FIELD_NUMBER
 #define STRINGS           .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING
+#define NUMBERS           .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_INTEGER
 #define ARRAY(s)          .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT, .nested = &(s)
 #define OBJECT(s)         .types = RUNG_FIELD_OBJECT, .nested = &(s)
 #define OBJECT_OR_NULL(s) .types = RUNG_FIELD_OBJECT | RUNG_FIELD_NULL, .nested = &(s)
@@ -198,6 +200,20 @@ SCHEMA(rung_new_replay_schema, "NewReplay",
        [REPLAY_EXCLUDE] = {RUNG_NAMED("exclude"), OBJECT(rung_replay_exclude_schema),
                            .doc = "What to leave out."});
 
+SCHEMA(rung_new_trial_schema, "NewTrial",
+       "What is to be tried, as in a definition. What is left out is as the board has it.",
+       [TRIAL_RULES] = {RUNG_NAMED("rules"), ARRAY(rung_rule_schema),
+                        .items_max = RUNG_BOARD_RULES_MAX, .doc = "The rules.",
+                        .example = "[{\"rule\":\"max\",\"value\":9000,\"action\":\"flag\"}]"},
+       [TRIAL_LIMITS] = {RUNG_NAMED("limits"), OBJECT(rung_limit_schema), .doc = "The limits."},
+       [TRIAL_REVIEW] = {RUNG_NAMED("review"), STRING_OR_NULL,
+                         .format = "pattern:^(anomalies|top:[1-9][0-9]{0,6})$",
+                         .doc = "What else goes to a review."},
+       [TRIAL_LAST] = {RUNG_NAMED("last"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 1,
+                       .max = RUNG_TRIAL_LAST_MAX, .fallback = "10000",
+                       .doc = "Over how many of the board's last submissions.",
+                       .example = "10000"});
+
 SCHEMA(rung_accept_clock_schema, "ClockConfirmation",
        "An operator's confirmation of the wall clock.",
        [CLOCK_ACCEPT] = {RUNG_NAMED("accept"), FLAG, .required = true, .example = "true",
@@ -364,6 +380,48 @@ SCHEMA(rung_check_schema, "Check", "What would happen to a submission.",
        ALWAYS("rank", INTEGER_OR_NULL,
               "The rank that it would have in the first window; null: none."),
        SEQ);
+
+static SCHEMA(tried_rule_schema, "TriedRule", "A rule of a trial.",
+              ALWAYS("rule", STRING, "Which rule."),
+              ALWAYS("action", WORDS(rung_action_words), "What it does."),
+              ALWAYS("limit", SCORE, "Its value."),
+              ALWAYS("broken", INTEGER, "How many submissions broke it."));
+static const rung_field any_count = FIELD("*", INTEGER, "Submissions that this limit refused.");
+static const rung_schema tried_limits_schema = {
+    .name = "TriedLimits",
+    .doc = "The limits of a trial, by name.",
+    .others = &any_count,
+    .others_max = RUNG_TRIAL_LIMITS,
+};
+static SCHEMA(tried_example_schema, "TriedExample", "A submission that broke something.",
+              ALWAYS("seq", INTEGER, "Its log position."), ALWAYS("player", STRING, "Who sent it."),
+              FIELD("score", SCORE, "Its score."), FIELD("delta", SCORE, "Or its delta."),
+              ALWAYS("at", TIME, "Its time."),
+              ALWAYS("verdict", WORDS(rung_trial_words), "What would have happened to it."),
+              ALWAYS("rule", STRING_OR_NULL, "The limit or rule that refuses it, or `top`."),
+              ALWAYS("broken", NUMBERS,
+                     "Which of the trial's rules it broke, by their position from 0."));
+SCHEMA(
+    rung_trial_schema, "Trial", "What would have happened to the last submissions.",
+    ALWAYS("board", STRING, "The board."),
+    ALWAYS("judged", INTEGER, "How many; all of the next six together."),
+    ALWAYS("complete", FLAG,
+           "As many as asked for, or all that the board has had. False: the kept log has fewer."),
+    FIELD("from_seq", INTEGER, "Log position of the first."),
+    FIELD("to_seq", INTEGER, "Of the last."), FIELD("from", TIME, "Log time of the first."),
+    FIELD("to", TIME, "Of the last."),
+    ALWAYS("counted", INTEGER, "Would have counted, and broke no rule."),
+    ALWAYS("flagged", INTEGER, "Would have counted, with a flag."),
+    ALWAYS("tentative", INTEGER, "Would have waited for a review."),
+    ALWAYS("refused", INTEGER, "Would have been refused by a limit or rule."),
+    ALWAYS("duplicates", INTEGER, "Repetitions, by their ids."),
+    ALWAYS("other", INTEGER, "Refused for another reason, such as a ban."),
+    ALWAYS("rules", ARRAY(tried_rule_schema), "Each rule, in the order of the request."),
+    ALWAYS("limits", OBJECT(tried_limits_schema), "Each limit: how many it refused."),
+    FIELD("top", INTEGER, "With `review` `top:N`: how many would have been among the first N."),
+    ALWAYS("examples", ARRAY(tried_example_schema),
+           "The last submissions that broke something, newest first, up to 20."),
+    SEQ);
 
 SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
        ALWAYS("player", STRING, "Who scored."),

@@ -46,6 +46,9 @@ extern const rung_schema rung_replay_exclude_schema;
 enum { REPLAY_DEFINITION, REPLAY_EXCLUDE, REPLAY_FIELDS };
 extern const rung_schema rung_new_replay_schema;
 
+enum { TRIAL_RULES, TRIAL_LIMITS, TRIAL_REVIEW, TRIAL_LAST, TRIAL_FIELDS };
+extern const rung_schema rung_new_trial_schema, rung_trial_schema;
+
 enum { CLOCK_ACCEPT, CLOCK_FIELDS };
 extern const rung_schema rung_accept_clock_schema;
 enum { KEY_ROLE, KEY_BOARDS, KEY_LABEL, KEY_EXPIRES, KEY_RATE, KEY_FIELDS };
