@@ -107,9 +107,11 @@ static void write_entry(const rung_state *state, const rung_event *e, rung_json_
     rung_json_close_object(w);
 }
 
-static void write_banned(rung_json_writer *w, bool is_banned) {
+static void write_banned(rung_json_writer *w, bool is_banned, bool is_shadow) {
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "banned", bool, is_banned);
+    if (is_shadow)
+        RUNG_JSON_MEMBER(w, "shadow", bool, true);
     rung_json_close_object(w);
 }
 
@@ -120,8 +122,9 @@ static void write_ban(const rung_state *state, const rung_event *e, rung_json_wr
     bool is_banned = false;
     if (rung_state_player(state, e->ban.player, &count, attributes, &is_banned) != RUNG_OK)
         is_banned = false;
-    write_banned(before, is_banned);
-    write_banned(after, e->kind == RUNG_EVENT_BANNED);
+    bool is_new = e->kind == RUNG_EVENT_BANNED;
+    write_banned(before, is_banned, rung_state_is_shadow_banned(state, e->ban.player));
+    write_banned(after, is_new, is_new && e->ban.is_shadow);
 }
 
 /* The tentative score on which was decided, with the rules that it broke. */

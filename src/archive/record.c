@@ -395,6 +395,8 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
         RUNG_JSON_MEMBER(w, "reason", string, e->ban.reason);
         if (e->ban.until_ms)
             RUNG_JSON_MEMBER(w, "until", time, e->ban.until_ms);
+        if (e->ban.is_shadow)
+            RUNG_JSON_MEMBER(w, "shadow", bool, true);
         break;
     case RUNG_EVENT_REVIEWED:
         RUNG_JSON_MEMBER(w, "review", string,

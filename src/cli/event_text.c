@@ -365,6 +365,8 @@ static void describe(const writer *w, const rung_event *e) {
         put_optional(w, "reason", e->ban.reason);
         if (e->ban.until_ms)
             put_time(w, "until", e->ban.until_ms);
+        if (e->ban.is_shadow)
+            put_flag(w, "shadow", true);
         break;
     case RUNG_EVENT_REVIEWED:
         describe_review(w, e);

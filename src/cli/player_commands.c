@@ -7,6 +7,7 @@
 typedef struct player_args {
     rung_ask_args ask;
     const char *player, *reason, *until;
+    bool shadow;
     rung_words pairs;
     rung_slice profile; /* JSON, before the change */
 } player_args;
@@ -36,7 +37,9 @@ static void print_player(rung_slice answer, const void *args) {
     if (rung_answer_find(answer, "friends", &raw))
         rung_member_print("friends", raw);
     if (rung_answer_is_true(answer, "banned"))
-        rung_print_colored(RUNG_COLOR_BAD, "banned: hidden from all rankings\n");
+        rung_print_colored(RUNG_COLOR_BAD, rung_answer_is_true(answer, "shadow")
+                                               ? "banned in the shadow: hidden from all others\n"
+                                               : "banned: hidden from all rankings\n");
 }
 
 static const rung_question show = {"GET", "/v1/players/{PLAYER}?" RUNG_READ_QUERY,
@@ -125,18 +128,21 @@ static const rung_option ban_options[] = {
     RUNG_OPERAND(player_args, player, "PLAYER", "the player"),
     RUNG_OPTION_TEXT(player_args, reason, "--reason", "TEXT", "stored in the log"),
     RUNG_OPTION_TEXT(player_args, until, "--until", "TIME", "when the server lifts the ban"),
+    RUNG_OPTION_FLAG(player_args, shadow, "--shadow", "do not let the player know"),
     RUNG_ASK_OPTIONS,
 };
 
 static void write_reason(rung_json_writer *w, const void *args) {
     const player_args *a = args;
-    if (!a->reason && !a->until)
+    if (!a->reason && !a->until && !a->shadow)
         return;
     rung_json_open_object(w);
     if (a->reason)
         RUNG_JSON_MEMBER(w, "reason", word, a->reason);
     if (a->until)
         RUNG_JSON_MEMBER(w, "until", word, a->until);
+    if (a->shadow)
+        RUNG_JSON_MEMBER(w, "shadow", bool, true);
     rung_json_close_object(w);
 }
 
@@ -159,7 +165,8 @@ static const rung_question unban = {"DELETE", "/v1/players/{PLAYER}/ban", .print
 const rung_command rung_command_player_ban = {
     .name = "player ban",
     .summary = "hide a player from every ranking",
-    .details = "Nothing is lost: rung player unban restores every rank.\n",
+    .details = "Nothing is lost: rung player unban restores every rank. With --shadow the player\n"
+               "still sees their own place and may submit; nobody else sees them.\n",
     RUNG_OPTIONS(player_args, ban_options),
     .question = &ban,
 };

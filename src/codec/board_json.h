@@ -26,8 +26,8 @@ extern const rung_schema rung_limit_schema,
 RUNG_NODISCARD rung_status rung_board_json_read(char *body, size_t len, rung_slice id,
                                                 rung_board_def *def_out, rung_err *err);
 
-/* Read what judges submissions, `limits`, `rules` and `review`, from slots of fields like those of a definition. What is
- * present replaces the definition's; texts are modified as above. */
+/* Read what judges submissions, `limits`, `rules` and `review`, from slots of fields like those of a definition. What
+ * is present replaces the definition's; texts are modified as above. */
 RUNG_NODISCARD rung_status rung_board_json_read_judging(rung_json *r, const rung_slot *limits,
                                                         const rung_slot *rules,
                                                         const rung_slot *review,

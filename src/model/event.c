@@ -42,8 +42,8 @@
  *                        window, both in milliseconds
  *     reviewed (27)      byte verdict, text board, text player, number id, text reason
  *     noted (28)         byte 0, text player, text note
- *     ban with an end (28)  byte 1 banned, 2 unbanned, text player, text reason, signed until (not 0); decoded, its
- *                        kind is banned or unbanned
+ *     ban with an end (28)  byte 1 banned, 2 unbanned, 3 banned in the shadow, text player, text reason, signed until
+ *                        (not 0, unless the byte is 3); decoded, its kind is banned or unbanned
  *
  * Valid = each value in its only encoding, nothing after it, and the event passes rung_event_check().
  *
@@ -311,6 +311,8 @@ static rung_status check_ban(const rung_event *e, rung_err *err) {
     rung_status st = check_name(e->ban.player, "player", err);
     if (st == RUNG_OK && e->ban.until_ms)
         st = check_time(e->ban.until_ms, "until", err);
+    if (st == RUNG_OK && e->ban.is_shadow && e->kind == RUNG_EVENT_UNBANNED)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "shadow", "not of the end of a ban");
     return st < 0 ? st : check_text(e->ban.reason, RUNG_REASON_MAX, "reason", err);
 }
 
@@ -570,15 +572,18 @@ static bool has_deletion(const rung_event *e) {
     return false;
 }
 
-/* Is it about a ban that ends by itself? */
+/* Is it about a ban that ends by itself, or a shadow ban? */
 static bool has_terms(const rung_event *e) {
-    return (e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED) && e->ban.until_ms;
+    return (e->kind == RUNG_EVENT_BANNED || e->kind == RUNG_EVENT_UNBANNED) &&
+           (e->ban.until_ms || e->ban.is_shadow);
 }
 
 uint32_t rung_event_level(const rung_event *e) {
     uint32_t def = e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
     if (def > 2)
         return def;
+    if (e->kind == RUNG_EVENT_BANNED && e->ban.is_shadow)
+        return 3;
     if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET || has_terms(e) ||
         (e->kind == RUNG_EVENT_SCORE && has_evidence(&e->score)))
         return 2;
@@ -663,23 +668,28 @@ static unsigned coded_kind(const rung_event *e) {
     return has_terms(e) ? RUNG_EVENT_NOTED : e->kind;
 }
 
-/* A note, or a ban with an end. */
+/* A note, or a ban with an end or in the shadow. */
 static void code_noted(const rung__coder *c, rung_event *e) {
-    unsigned what = !has_terms(e) ? 0 : e->kind == RUNG_EVENT_BANNED ? 1 : 2;
+    unsigned what = !has_terms(e)                    ? 0
+                    : e->kind == RUNG_EVENT_UNBANNED ? 2
+                    : e->ban.is_shadow               ? 3
+                                                     : 1;
     RUNG__CODE_BYTE(c, what);
-    if (what > 2)
+    if (what > 3)
         rung_byte_reader_fail(c->r, "neither a note nor a ban");
     if (what == 0) {
         rung__code_text(c, &e->noted.player);
         rung__code_text(c, &e->noted.note);
         return;
     }
-    if (c->r)
-        e->kind = what == 1 ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED;
+    if (c->r) {
+        e->kind = what == 2 ? RUNG_EVENT_UNBANNED : RUNG_EVENT_BANNED;
+        e->ban.is_shadow = what == 3;
+    }
     rung__code_text(c, &e->ban.player);
     rung__code_text(c, &e->ban.reason);
     rung__code_signed(c, &e->ban.until_ms);
-    if (c->r && !e->ban.until_ms)
+    if (c->r && !e->ban.until_ms && what != 3)
         rung_byte_reader_fail(c->r, "a ban without an end has another kind");
 }
 

@@ -194,7 +194,8 @@ typedef struct rung_event {
             /* Of banned: when it ends by itself; 0: never. Of unbanned: lift it only if that is its end, and has
              * come; 0: in any case. */
             int64_t until_ms;
-        } ban; /* banned and unbanned */
+            bool is_shadow; /* of banned: the player still sees their own entries and may submit */
+        } ban;              /* banned and unbanned */
         struct {
             rung_slice board;
             uint32_t kind;     /* rung_window_kind, or 0 for a season */

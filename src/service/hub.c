@@ -877,6 +877,14 @@ bool rung_hub_accept_time(rung_hub *h) {
     return rung_log_time_accept(&h->time, rung_state_time(h->state));
 }
 
+bool rung_hub_reveal(rung_hub *h, rung_slice board, rung_slice player) {
+    return rung_state_ghost_enter(h->state, board, player) == RUNG_OK;
+}
+
+void rung_hub_conceal(rung_hub *h) {
+    rung_state_ghost_leave(h->state);
+}
+
 const rung_state *rung_hub_state(const rung_hub *h) {
     return h->state;
 }

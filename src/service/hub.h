@@ -143,6 +143,10 @@ typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *cons
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
 
 const rung_state *rung_hub_state(const rung_hub *h);
+/* Show what a shadow ban holds of the player to one question of theirs (rung_state_ghost_enter); conceal it afterwards.
+ * False: there is no such ban, or no memory, and nothing to conceal. */
+bool rung_hub_reveal(rung_hub *h, rung_slice board, rung_slice player);
+void rung_hub_conceal(rung_hub *h);
 /* The age of what it says: how many milliseconds ago a shared log last answered, as of the last tick. 0: it answers. */
 int64_t rung_hub_silent_ms(const rung_hub *h);
 int64_t rung_hub_now(rung_hub *h);

@@ -17,6 +17,7 @@ typedef struct rung__stashed {
 
 typedef struct rung__ban {
     int64_t until_ms; /* when the server lifts it; 0: never by itself */
+    bool is_shadow;   /* the player is not told: see ghost.c */
     uint32_t count, cap;
     rung__stashed entries[];
 } rung__ban;
@@ -47,8 +48,16 @@ void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t pl
 
 /* Give a stashed entry another key, and count that in the digest. */
 void rung__stashed_set_key(rung_state *s, uint32_t player, rung__stashed *e, const uint64_t *key);
-/* Set when a ban ends, with the state's note of the next end. Not the digest. */
+/* Set when a ban ends, with the state's note of the next end; and whether it is a shadow ban. Not the digest. */
 void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms);
+void rung__ban_set_shadow(rung_state *s, rung__ban *ban, bool is_shadow);
+
+/* ---- for ghost.c ---- */
+
+size_t rung__ban_bytes(uint32_t cap);
+rung_digest rung__stashed_digest(uint32_t player, const rung__stashed *e);
+/* The number of the board with this serial. */
+uint32_t rung__stash_board(const rung_state *s, uint64_t board_serial);
 
 RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, const rung_event *e, rung_err *err);

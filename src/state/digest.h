@@ -37,6 +37,7 @@ typedef enum rung__fact {
     RUNG__FACT_NONCE = 45,
     RUNG__FACT_REVIEW = 50,
     RUNG__FACT_BAN_END = 51,
+    RUNG__FACT_BAN_SHADOW = 52,
     RUNG__FACT_EDITION = 60,
 } rung__fact;
 

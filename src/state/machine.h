@@ -53,6 +53,10 @@ struct rung_state {
     uint32_t attribute_cap;
     rung__sparse profiles, friends, bans;
     int64_t next_ban_end_ms; /* no ban ends by itself before it */
+    uint32_t shadow_bans;
+    uint32_t ghost;   /* who is shown in spite of a shadow ban, see ghost.c; RUNG__NONE: nobody */
+    bool is_ghosting; /* somebody is: what changes is not seen */
+    void (*ghost_on_change)(void *ctx, const rung_change *change); /* on_change, meanwhile */
     rung__ids ids;
     rung__sources sources;
     rung__sessions sessions;

@@ -396,11 +396,11 @@ static void forget_friends(rung_state *s, uint32_t player) {
 
 /* ---- bans ---- */
 
-static size_t ban_bytes(uint32_t cap) {
+size_t rung__ban_bytes(uint32_t cap) {
     return sizeof(rung__ban) + cap * sizeof(rung__stashed);
 }
 
-static rung_digest stashed_digest(uint32_t player, const rung__stashed *e) {
+rung_digest rung__stashed_digest(uint32_t player, const rung__stashed *e) {
     return rung__fact_digest(RUNG__FACT_STASHED, e->window_tag, player, e->key,
                              RUNG_LADDER_WORDS_MAX);
 }
@@ -410,13 +410,15 @@ static rung_digest ban_digest(uint32_t player, const rung__ban *ban) {
     if (ban->until_ms)
         rung__digest_add(
             &d, rung__fact_digest(RUNG__FACT_BAN_END, player, (uint64_t)ban->until_ms, NULL, 0));
+    if (ban->is_shadow)
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_BAN_SHADOW, player, 0, NULL, 0));
     return d;
 }
 
 void rung__stashed_set_key(rung_state *s, uint32_t player, rung__stashed *e, const uint64_t *key) {
-    rung__digest_subtract(&s->digest, stashed_digest(player, e));
+    rung__digest_subtract(&s->digest, rung__stashed_digest(player, e));
     memcpy(e->key, key, sizeof e->key);
-    rung__digest_add(&s->digest, stashed_digest(player, e));
+    rung__digest_add(&s->digest, rung__stashed_digest(player, e));
 }
 
 void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms) {
@@ -425,12 +427,20 @@ void rung__ban_set_end(rung_state *s, rung__ban *ban, int64_t until_ms) {
         s->next_ban_end_ms = until_ms;
 }
 
-/* A banned player is banned again: only the end changes. */
-static rung_status change_end(rung_state *s, uint32_t player, rung__ban *ban, int64_t until_ms) {
-    if (ban->until_ms == until_ms)
+void rung__ban_set_shadow(rung_state *s, rung__ban *ban, bool is_shadow) {
+    s->shadow_bans = s->shadow_bans + is_shadow - ban->is_shadow;
+    ban->is_shadow = is_shadow;
+}
+
+/* A banned player is banned again: only the end changes, and whether it is a shadow ban. */
+static rung_status change_terms(rung_state *s, uint32_t player, rung__ban *ban,
+                                const rung_event *e) {
+    if (ban->until_ms == e->ban.until_ms && ban->is_shadow == e->ban.is_shadow)
         return RUNG_UNCHANGED;
     rung__digest_subtract(&s->digest, ban_digest(player, ban));
-    rung__ban_set_end(s, ban, until_ms);
+    rung__ban_set_end(s, ban, e->ban.until_ms);
+    rung__ban_set_shadow(s, ban, e->ban.is_shadow);
+    s->people_version = s->seq;
     rung__digest_add(&s->digest, ban_digest(player, ban));
     return RUNG_OK;
 }
@@ -469,18 +479,19 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
         return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (ban)
-        return change_end(s, player, ban, event->ban.until_ms);
+        return change_terms(s, player, ban, event);
     for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));)
         ranked += w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK;
-    ban = rung_alloc_zeroed(s->alloc, ban_bytes(ranked));
+    ban = rung_alloc_zeroed(s->alloc, rung__ban_bytes(ranked));
     if (!ban)
         return RUNG_ENOMEM;
     ban->cap = ranked;
-    rung__ban_set_end(s, ban, event->ban.until_ms);
     if (rung__sparse_put(&s->bans, s->alloc, player, ban) < 0) {
-        rung_alloc_free(s->alloc, ban, ban_bytes(ranked));
+        rung_alloc_free(s->alloc, ban, rung__ban_bytes(ranked));
         return RUNG_ENOMEM;
     }
+    rung__ban_set_end(s, ban, event->ban.until_ms);
+    rung__ban_set_shadow(s, ban, event->ban.is_shadow);
     i = j = 0;
     for (rung__window *w; (w = rung__next_window(s, &i, &j, &b));) {
         rung_ladder_entry entry;
@@ -494,7 +505,7 @@ rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *er
         e->scope_count = b->scope_count;
         memcpy(e->attributes, b->attribute, sizeof e->attributes);
         rung__ranking_remove(s, b, w, player, e->values);
-        rung__digest_add(&s->digest, stashed_digest(player, e));
+        rung__digest_add(&s->digest, rung__stashed_digest(player, e));
     }
     rung__digest_add(&s->digest, ban_digest(player, ban));
     s->people_version = s->seq;
@@ -516,8 +527,9 @@ void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t pl
 static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
     s->people_version = s->seq;
     for (uint32_t k = 0; k < ban->count; k++)
-        rung__digest_subtract(&s->digest, stashed_digest(player, &ban->entries[k]));
+        rung__digest_subtract(&s->digest, rung__stashed_digest(player, &ban->entries[k]));
     rung__digest_subtract(&s->digest, ban_digest(player, ban));
+    s->shadow_bans -= ban->is_shadow;
     rung__sparse_remove(&s->bans, player);
 }
 
@@ -543,7 +555,7 @@ rung_status rung__apply_unban(rung_state *s, const rung_event *event, rung_err *
             rung__stashed_values(s, b, player, e, values);
             st = rung__ranking_restore(s, b, w, player, e->key, values);
         }
-    rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+    rung_alloc_free(s->alloc, ban, rung__ban_bytes(ban->cap));
     return st < 0 ? st : RUNG_OK;
 }
 
@@ -554,7 +566,7 @@ static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_
     for (uint32_t k = 0; k < ban->count; k++) {
         rung__stashed *e = &ban->entries[k];
         if (e->board_serial == board_serial && (!window_tag || e->window_tag == *window_tag))
-            rung__digest_subtract(&s->digest, stashed_digest(player, e));
+            rung__digest_subtract(&s->digest, rung__stashed_digest(player, e));
         else
             ban->entries[kept++] = *e;
     }
@@ -582,7 +594,7 @@ bool rung__stash_has(const rung_state *s, uint64_t board_serial) {
     return false;
 }
 
-static uint32_t number_of_serial(const rung_state *s, uint64_t serial) {
+uint32_t rung__stash_board(const rung_state *s, uint64_t serial) {
     uint32_t number = 0;
     while (number < s->board_cap && !(s->boards[number] && s->boards[number]->serial == serial))
         number++;
@@ -593,8 +605,8 @@ static uint32_t number_of_serial(const rung_state *s, uint64_t serial) {
 static void ban_sort(const rung_state *s, rung__ban *ban) {
     for (uint32_t i = 1; i < ban->count; i++) {
         rung__stashed e = ban->entries[i];
-        uint32_t number = number_of_serial(s, e.board_serial), at = i;
-        for (; at && number_of_serial(s, ban->entries[at - 1].board_serial) > number; at--)
+        uint32_t number = rung__stash_board(s, e.board_serial), at = i;
+        for (; at && rung__stash_board(s, ban->entries[at - 1].board_serial) > number; at--)
             ban->entries[at] = ban->entries[at - 1];
         ban->entries[at] = e;
     }
@@ -622,7 +634,7 @@ static uint32_t window_of_tag(const rung__board *b, uint64_t tag) {
 static bool stashed_before(const rung_state *s, const rung__stashed *e, const rung__board *b,
                            const rung__window *w) {
     if (e->board_serial != b->serial)
-        return number_of_serial(s, e->board_serial) < b->number;
+        return rung__stash_board(s, e->board_serial) < b->number;
     return window_of_tag(b, e->window_tag) < window_of_tag(b, w->tag);
 }
 
@@ -630,11 +642,12 @@ rung_status rung__stash_put(rung_state *s, uint32_t player, rung__board *b, cons
                             const uint64_t *key, const uint32_t *values) {
     rung__ban *old = rung__sparse_get(&s->bans, player);
     stash_filter(s, player, old, b->serial, &w->tag);
-    rung__ban *ban = rung_alloc_zeroed(s->alloc, ban_bytes(old->count + 1));
+    rung__ban *ban = rung_alloc_zeroed(s->alloc, rung__ban_bytes(old->count + 1));
     if (!ban)
         return RUNG_ENOMEM;
     ban->cap = old->count + 1;
     ban->until_ms = old->until_ms;
+    ban->is_shadow = old->is_shadow;
     uint32_t at = 0;
     while (at < old->count && stashed_before(s, &old->entries[at], b, w))
         at++;
@@ -650,11 +663,11 @@ rung_status rung__stash_put(rung_state *s, uint32_t player, rung__board *b, cons
     memcpy(e->values, values, b->scope_count * sizeof *values);
     b->has_stash = true;
     if (rung__sparse_put(&s->bans, s->alloc, player, ban) < 0) {
-        rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+        rung_alloc_free(s->alloc, ban, rung__ban_bytes(ban->cap));
         return RUNG_ENOMEM;
     }
-    rung__digest_add(&s->digest, stashed_digest(player, e));
-    rung_alloc_free(s->alloc, old, ban_bytes(old->cap));
+    rung__digest_add(&s->digest, rung__stashed_digest(player, e));
+    rung_alloc_free(s->alloc, old, rung__ban_bytes(old->cap));
     return RUNG_OK;
 }
 
@@ -770,7 +783,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (ban) {
         ban_remove(s, player, ban);
-        rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+        rung_alloc_free(s->alloc, ban, rung__ban_bytes(ban->cap));
     }
     rung__editions_forget(s, player);
     forget_friends(s, player);
@@ -806,7 +819,7 @@ static rung_digest rest_digest(const rung_state *s, uint32_t player) {
     if (ban)
         rung__digest_add(&d, ban_digest(player, ban));
     for (uint32_t k = 0; ban && k < ban->count; k++)
-        rung__digest_add(&d, stashed_digest(player, &ban->entries[k]));
+        rung__digest_add(&d, rung__stashed_digest(player, &ban->entries[k]));
     return d;
 }
 
@@ -852,7 +865,7 @@ void rung__people_deinit(rung_state *s) {
         if (f)
             friends_free(s, f);
         if (ban)
-            rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+            rung_alloc_free(s->alloc, ban, rung__ban_bytes(ban->cap));
     }
     rung__sparse_deinit(&s->profiles, s->alloc);
     rung__sparse_deinit(&s->friends, s->alloc);

@@ -283,8 +283,10 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
     RUNG_ASSERT(st < 0 || (moves == (st == RUNG_OK) && change->existed == (old != NULL)));
     if (st != RUNG_OK)
         return st;
-    b->version = s->seq;
-    rung__editions_touch(s, b);
+    if (!s->is_ghosting) {
+        b->version = s->seq;
+        rung__editions_touch(s, b);
+    }
     rung__holds_note(w, player, old);
     if (b->twin)
         rung__shadow_touch(s, player);
@@ -362,8 +364,10 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     rung_digest before = rung__entry_digest(b, w, player, e.key);
     rung__digest_subtract(&s->digest, before);
     rung__digest_subtract(&w->entries, before);
-    b->version = s->seq;
-    rung__editions_touch(s, b);
+    if (!s->is_ghosting) {
+        b->version = s->seq;
+        rung__editions_touch(s, b);
+    }
     if (b->twin)
         rung__shadow_touch(s, player);
     return RUNG_OK;

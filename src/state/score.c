@@ -7,6 +7,7 @@
 
 #include "state/attribute.h"
 #include "state/digest.h"
+#include "state/ghost.h"
 #include "state/judge.h"
 #include "state/keyspace/commands.h"
 #include "state/keyspace/set.h"
@@ -27,6 +28,7 @@ typedef struct submission {
     uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
     bool new_player;
     bool is_promoted; /* it was tentative: judged and counted before */
+    bool is_ghost;    /* of a player who is banned in the shadow, and shown for the moment */
     uint32_t record;  /* of the id; RUNG__NONE: none */
     bool old_record;  /* the record is of the same id, too old to count */
     uint32_t count;   /* windows reached */
@@ -612,7 +614,7 @@ static rung_status check(submission *u, bool is_ready, rung_outcome *out, rung_e
     if (u->player == RUNG_PLAYER_NONE &&
         rung_names_find(s->players, e->player, &u->player) != RUNG_OK)
         u->player = RUNG_PLAYER_NONE;
-    if (u->player != RUNG_PLAYER_NONE &&
+    if (u->player != RUNG_PLAYER_NONE && !u->is_ghost &&
         rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE) {
         out->rule = RUNG_RULE_BANNED;
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "banned", "the player is banned");
@@ -712,7 +714,7 @@ static rung_status hold_back(submission *u, rung_outcome *out, rung_err *err) {
     return RUNG_TENTATIVE;
 }
 
-static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
+static rung_status submit_shown(submission *u, rung_outcome *out, rung_err *err) {
     const rung__prepared *p = u->prepared;
     rung__reach room[RUNG__REACH_MAX];
     rung_numbermap minute;
@@ -755,6 +757,20 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         if (st == RUNG_ELIMIT)
             return RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     }
+    return st;
+}
+
+static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
+    uint32_t player = u->s->shadow_bans ? rung__ghost_find(u->s, u->e->player) : RUNG__NONE;
+    rung__ghost ghost;
+    if (player == RUNG__NONE)
+        return submit_shown(u, out, err);
+    if (rung__ghost_begin(u->s, u->b, player, &ghost) < 0)
+        return RUNG_ENOMEM;
+    u->is_ghost = true;
+    u->prepared = NULL; /* it was prepared without the entries */
+    rung_status st = submit_shown(u, out, err);
+    rung__ghost_end(u->s, &ghost, st >= 0);
     return st;
 }
 

@@ -101,6 +101,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->reviews.next_ms = INT64_MAX;
     s->next_ban_end_ms = INT64_MAX;
     s->next_edition_ms = INT64_MAX;
+    s->ghost = RUNG__NONE;
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
     s->on_change = config->on_change;

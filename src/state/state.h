@@ -371,6 +371,14 @@ uint32_t rung_state_profile(const rung_state *s, uint32_t number,
                             rung_attribute *attributes /* RUNG_ATTRIBUTES_MAX */);
 /* Until when the player is banned; 0: not banned, or the ban does not end by itself. */
 int64_t rung_state_banned_until(const rung_state *s, rung_slice id);
+/* Is the player banned without being told (rung_event.ban.is_shadow)? */
+bool rung_state_is_shadow_banned(const rung_state *s, rung_slice id);
+/* From here to leave, every view of the board (empty: of all boards) has the entries that a shadow ban holds of the
+ * player, for that player's own eyes. Digest and versions do not change; nothing may be applied or saved meanwhile.
+ * RUNG_OK; RUNG_NOT_FOUND: no shadow ban, or somebody is shown already, and there is nothing to leave; RUNG_ENOMEM: the
+ * same. */
+RUNG_NODISCARD rung_status rung_state_ghost_enter(rung_state *s, rung_slice board, rung_slice id);
+void rung_state_ghost_leave(rung_state *s);
 /* Whose bans have ended by now_ms, for events that say so (rung_event.ban). Returns how many, up to `room`. */
 uint32_t rung_state_bans_due(rung_state *s, int64_t now_ms, uint32_t room, rung_slice *players,
                              int64_t *untils);

@@ -649,6 +649,7 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
             e->ban.until_ms = any_time(g);
             e->ban.until_ms += e->ban.until_ms == 0;
         }
+        e->ban.is_shadow = e->kind == RUNG_EVENT_BANNED && one_in(g, 3);
         break;
     case RUNG_EVENT_REVIEWED:
         e->reviewed.board = any_board(g);
@@ -964,6 +965,8 @@ static void print_body(FILE *f, const rung_event *e) {
         print_text(f, "reason", e->ban.reason);
         if (e->ban.until_ms)
             fprintf(f, " until=%" PRId64, e->ban.until_ms);
+        if (e->ban.is_shadow)
+            fputs(" shadow", f);
         break;
     case RUNG_EVENT_REVIEWED:
         print_text(f, "board", e->reviewed.board);

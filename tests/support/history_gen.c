@@ -873,6 +873,7 @@ static void window_event(history_gen *g, uint32_t i, rung_event *out) {
 
 static void ban_event(history_gen *g, rung_event *out) {
     out->kind = chance(g, 50) ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED;
+    out->ban.is_shadow = out->kind == RUNG_EVENT_BANNED && chance(g, 40);
     /* Among few, so that bans also end. */
     out->ban.player = chance(g, 80) ? g->taste.players[below(g, 1 + g->taste.player_count / 5)]
                                     : history_player(g);

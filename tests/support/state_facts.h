@@ -23,7 +23,7 @@ typedef struct model_entry {
     model_decay decay;
     int64_t at;
     /* What counts instead of today's profile: in closed windows, and where a ban took the player out. */
-    uint32_t frozen_count;
+    uint32_t frozen_count, frozen_aside; /* aside: while it is shown in spite of a shadow ban */
     rung_attribute frozen[MODEL_SLOTS];
 } model_entry;
 
@@ -92,6 +92,7 @@ typedef struct model_board {
 
 typedef struct model_player {
     bool is_used, is_banned;
+    bool is_shadow;  /* banned without being told */
     uint64_t serial; /* which life of the number */
     rung_slice name;
     uint32_t attribute_count;

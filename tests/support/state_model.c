@@ -1173,8 +1173,8 @@ static bool may_open(const state_model *m, const model_board *b, uint32_t fresh,
     return !ahead || there + ahead <= WINDOWS_PER_BOARD_MAX;
 }
 
-static rung_status submit(state_model *m, const rung_score_event *e, rung_status hint,
-                          model_answer *a) {
+static rung_status submit_shown(state_model *m, const rung_score_event *e, rung_status hint,
+                                model_answer *a) {
     model_board *b = model_board_find(m, e->board);
     if (!b)
         return RUNG_EABSENT;
@@ -1229,6 +1229,28 @@ static rung_status submit(state_model *m, const rung_score_event *e, rung_status
     if (e->id.len)
         id_remember(m, b, e, a);
     return a->outcome.changed ? RUNG_OK : RUNG_UNCHANGED;
+}
+
+/* Who is banned in the shadow submits like anybody else, and sees a board with their own entries. What is accepted
+ * lies in the ban with the attributes of the moment. */
+static rung_status submit(state_model *m, const rung_score_event *e, rung_status hint,
+                          model_answer *a) {
+    uint32_t number = 0;
+    const model_player *p = model_player_find(m, e->player, &number);
+    if (!p || !p->is_banned || !p->is_shadow)
+        return submit_shown(m, e, hint, a);
+    m->players[number].is_banned = false;
+    rung_status st = submit_shown(m, e, hint, a);
+    m->players[number].is_banned = true;
+    const model_board *b = model_board_find(m, e->board);
+    for (uint32_t i = 0; st >= 0 && i < b->window_count; i++) {
+        model_entry *own = b->windows[i].closed ? NULL : entry_of(&b->windows[i], number);
+        if (!own)
+            continue;
+        own->frozen_count = 0;
+        freeze(m, &b->def, own);
+    }
+    return st;
 }
 
 static model_source *source_find(const state_model *m, rung_slice name) {
@@ -1705,16 +1727,43 @@ static void freeze_for_ban(state_model *m, model_board *b, model_window *w, uint
         freeze(m, &b->def, e);
 }
 
-static rung_status apply_ban(state_model *m, rung_slice player, bool banned) {
+static rung_status apply_ban(state_model *m, rung_slice player, bool banned, bool is_shadow) {
     const model_player *known = model_player_find(m, player, NULL);
+    uint32_t number;
+    if (known && known->is_banned && banned) { /* only the terms change */
+        number = know_player(m, player);
+        bool same = known->is_shadow == is_shadow;
+        m->players[number].is_shadow = is_shadow;
+        return same ? RUNG_UNCHANGED : RUNG_OK;
+    }
     if (known ? known->is_banned == banned : !banned)
         return RUNG_UNCHANGED;
-    uint32_t number = know_player(m, player);
+    number = know_player(m, player);
     for (uint32_t i = 0; i < m->board_count; i++)
         for (uint32_t k = 0; k < m->boards[i]->window_count; k++)
             freeze_for_ban(m, m->boards[i], &m->boards[i]->windows[k], number, banned);
     m->players[number].is_banned = banned;
+    m->players[number].is_shadow = banned && is_shadow;
     return RUNG_OK;
+}
+
+bool state_model_reveal(state_model *m, rung_slice player, bool is_shown) {
+    uint32_t number;
+    if (!model_player_find(m, player, &number) || !m->players[number].is_shadow ||
+        m->players[number].is_banned != is_shown)
+        return false;
+    m->players[number].is_banned = !is_shown;
+    for (uint32_t i = 0; i < m->board_count; i++)
+        for (uint32_t k = 0; k < m->boards[i]->window_count; k++) {
+            const model_window *w = &m->boards[i]->windows[k];
+            model_entry *e = w->closed ? NULL : entry_of(w, number);
+            if (!e)
+                continue;
+            uint32_t count = e->frozen_count;
+            e->frozen_count = e->frozen_aside;
+            e->frozen_aside = count;
+        }
+    return true;
 }
 
 /* ---- all events ---- */
@@ -1744,9 +1793,9 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
     case RUNG_EVENT_FRIENDS_REPLACED:
         return apply_friends_replaced(m, e);
     case RUNG_EVENT_BANNED:
-        return apply_ban(m, e->ban.player, true);
+        return apply_ban(m, e->ban.player, true, e->ban.is_shadow);
     case RUNG_EVENT_UNBANNED:
-        return apply_ban(m, e->ban.player, false);
+        return apply_ban(m, e->ban.player, false, false);
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         return apply_window(m, e, a);

@@ -111,6 +111,8 @@ void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t
 const rung_board_def *state_model_board(const state_model *m, rung_slice id); /* NULL: none */
 uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out,
                              uint32_t room);
+/* Show a player in spite of a shadow ban, or hide them again. false: there is no such ban. */
+bool state_model_reveal(state_model *m, rung_slice player, bool is_shown);
 rung_status state_model_player(const state_model *m, rung_slice id, uint32_t *count_out,
                                rung_attribute *attributes, bool *banned_out);
 uint32_t state_model_friends(const state_model *m, rung_slice id, rung_slice *ids, uint32_t room);

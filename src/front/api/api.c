@@ -209,6 +209,19 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots) {
     return st >= 0 || rung__call_malformed(c, st, &err);
 }
 
+/* Questions of a player who is banned in the shadow see the player's own entries. Live views are shared with others:
+ * they reveal what they show to this player alone (front/live/topic.c). */
+static void handle(rung_call *c) {
+    rung_hub *hub = c->api->service.hub;
+    bool is_question = c->route->method == RUNG_METHOD_GET && !(c->route->flags & RUNG_IS_STREAM);
+    bool is_revealed = c->who.player_len && hub && is_question &&
+                       rung_hub_reveal(hub, c->board, rung_who_player(&c->who));
+    c->is_ghost = is_revealed;
+    c->route->handle(c); /* the call may be gone */
+    if (is_revealed)
+        rung_hub_conceal(hub);
+}
+
 /* ---- waiting for a sequence ---- */
 
 static void arm_wait_timer(rung_api *api);
@@ -245,7 +258,7 @@ static void wait_over(void *ctx) {
     rung_call *c = ctx;
     leave_waiting(c);
     if (rung__call_may_still(c))
-        c->route->handle(c);
+        handle(c);
 }
 
 static void wait_failed(void *ctx, const rung_err *err) {
@@ -295,7 +308,7 @@ static void go(rung_call *c) {
     else if (min_seq && (uint64_t)min_seq->number > rung_state_seq(rung__api_state(c->api)))
         wait_for(c, (uint64_t)min_seq->number);
     else
-        c->route->handle(c);
+        handle(c);
 }
 
 /* ---- bodies ---- */

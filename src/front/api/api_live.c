@@ -66,6 +66,15 @@ static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
     return rung_access_sees(((const rung_api *)ctx)->service.access, sight, board);
 }
 
+static bool reveal(void *ctx, rung_slice board, rung_slice player) {
+    const rung_api *api = ctx;
+    return rung_hub_reveal(api->service.hub, board, player);
+}
+
+static void conceal(void *ctx) {
+    rung_hub_conceal(((const rung_api *)ctx)->service.hub);
+}
+
 static uint64_t rights_of(void *ctx) {
     return rung_access_generation(((const rung_api *)ctx)->service.access);
 }
@@ -79,6 +88,8 @@ rung_status rung__live_create(rung_api *api, rung_err *err) {
                                                 .write_row = write_row,
                                                 .sees = sees_board,
                                                 .rights = rights_of,
+                                                .reveal = reveal,
+                                                .conceal = conceal,
                                                 .ctx = api,
                                                 .frame_rate = api->config.live_frame_rate,
                                                 .viewers_max = api->config.live_viewers_max,
@@ -111,14 +122,21 @@ static uint64_t asker_of(const rung_call *c) {
     return rung_access_identity(c->api->service.access, &c->who);
 }
 
+/* Is it the player who asks? */
+static bool is_self(const rung_who *who, rung_slice player) {
+    return who->player_len && rung_slice_eq(rung_who_player(who), player);
+}
+
 static rung_live_spec board_spec(const rung_call *c) {
     rung_slice player = rung__call_text(c, "player"), friends = rung__call_text(c, "friends");
+    rung_slice whose = rung_who_resolve(&c->who, player.len ? player : friends);
     const rung_arg *rank = rung__call_arg(c, "rank");
     return (rung_live_spec){.kind = player.len    ? RUNG_LIVE_AROUND
                                     : friends.len ? RUNG_LIVE_FRIENDS
                                                   : RUNG_LIVE_TOP,
                             .board = c->board,
-                            .player = rung_who_resolve(&c->who, player.len ? player : friends),
+                            .player = whose,
+                            .is_own = is_self(&c->who, whose),
                             .count = rung__call_count(c, player.len ? "around" : "limit"),
                             .window = rung__call_text(c, "window"),
                             .window_id = rung__call_text(c, "window_id"),
@@ -282,6 +300,7 @@ static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
         return may_still(&p->permit, err);
     spec->asker = p->asker;
     spec->player = rung_who_resolve(&p->who, spec->player);
+    spec->is_own = is_self(&p->who, spec->player);
     rung_need need = watch_need(&p->permit, spec);
     return p->permit.api->service.hub && allow(&p->permit, &need, err) == RUNG_ACCESS_OK;
 }
@@ -567,6 +586,7 @@ void rung_api_player_live(rung_call *c) {
     open_live(c,
               &(rung_live_spec){.kind = RUNG_LIVE_FEED,
                                 .player = c->player,
+                                .is_own = is_self(&c->who, c->player),
                                 .window = rung__call_text(c, "window"),
                                 .sight = rung_access_sight(c->api->service.access, &c->who, sight),
                                 .asker = asker_of(c)});

@@ -95,6 +95,10 @@ void rung_api_get_player(rung_call *c) {
         return;
     }
     mark_shown(c, attributes, count, shown);
+    /* Only servers and admins learn of a shadow ban. */
+    bool is_shadow = banned && rung_state_is_shadow_banned(s, c->player);
+    if (is_shadow && (c->who.player_len || c->who.role < RUNG_ROLE_SERVER))
+        banned = is_shadow = false;
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_OPEN(w, "profile", object);
@@ -106,9 +110,11 @@ void rung_api_get_player(rung_call *c) {
     }
     rung_json_close_object(w);
     RUNG_JSON_MEMBER(w, "banned", bool, banned);
-    int64_t until_ms = rung_state_banned_until(s, c->player);
+    int64_t until_ms = banned ? rung_state_banned_until(s, c->player) : 0;
     if (until_ms)
         RUNG_JSON_MEMBER(w, "banned_until", time, until_ms);
+    if (is_shadow)
+        RUNG_JSON_MEMBER(w, "shadow", bool, true);
     RUNG_JSON_MEMBER(w, "friends", uint, rung_state_friends(s, c->player, NULL, 0));
     rung__call_answer_seq(c, 200, rung_state_seq(s));
 }
@@ -128,11 +134,13 @@ void rung_api_remove_entry(rung_call *c) {
 
 /* ---- ban ---- */
 
-static void ban(rung_call *c, rung_event_kind kind, rung_slice reason, int64_t until_ms) {
+static void ban(rung_call *c, rung_event_kind kind, rung_slice reason, int64_t until_ms,
+                bool is_shadow) {
     c->api->event.kind = kind;
     c->api->event.ban.player = c->player;
     c->api->event.ban.reason = reason;
     c->api->event.ban.until_ms = until_ms;
+    c->api->event.ban.is_shadow = is_shadow;
     rung__call_change(c);
 }
 
@@ -146,11 +154,12 @@ void rung_api_ban(rung_call *c) {
         rung__call_fail_with(c, RUNG_ERANGE, RUNG_REASON_NONE, "until", "it is in the past");
         return;
     }
-    ban(c, RUNG_EVENT_BANNED, slots[BAN_REASON].present ? slots[BAN_REASON].text : none, until_ms);
+    ban(c, RUNG_EVENT_BANNED, slots[BAN_REASON].present ? slots[BAN_REASON].text : none, until_ms,
+        slots[BAN_SHADOW].present && slots[BAN_SHADOW].integer);
 }
 
 void rung_api_unban(rung_call *c) {
-    ban(c, RUNG_EVENT_UNBANNED, rung__call_arg(c, "reason")->text, 0);
+    ban(c, RUNG_EVENT_UNBANNED, rung__call_arg(c, "reason")->text, 0, false);
 }
 
 /* ---- friends ---- */

@@ -176,7 +176,8 @@ static void top(rung_call *c, bool teams) {
         return;
     const rung_request *q = rung_exchange_request(c->x);
     rung_page_key key = {q->path, q->query, rung_state_seq(view.state), view.kind, view.ordinal};
-    bool keeps = r.q.k.def->update != RUNG_UPDATE_DECAY; /* decayed scores depend on the clock */
+    /* Decayed scores depend on the clock, and a ghost's page is nobody else's. */
+    bool keeps = r.q.k.def->update != RUNG_UPDATE_DECAY && !c->is_ghost;
     rung_slice page = keeps ? rung_page_find(&c->api->pages, &key) : (rung_slice){NULL, 0};
     if (page.ptr) {
         rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, page);
@@ -307,6 +308,13 @@ void rung__answer_ranked(void *ctx) {
 
 void rung_api_around(rung_call *c) {
     rung_api *api = c->api;
+    rung_view view;
+    rung_read r;
+    if (c->is_ghost) { /* now, not after the turn */
+        if (open_around(&r, c, &c->player, false, &view))
+            answer_place(&r, &view);
+        return;
+    }
     RUNG_LIST_APPEND(&api->ranked, c, link);
     api->ranked_count++;
     if (api->ranked_count == TOGETHER) /* a burst holds no more requests than that */

@@ -362,6 +362,8 @@ void rung_api_ban_preview(rung_call *c) {
     RUNG_JSON_MEMBER(w, "banned", bool, is_banned);
     if (until_ms)
         RUNG_JSON_MEMBER(w, "until", time, until_ms);
+    if (rung_state_is_shadow_banned(s, c->player))
+        RUNG_JSON_MEMBER(w, "shadow", bool, true);
     RUNG_JSON_OPEN(w, "boards", array);
     for (; i < span && i < PREVIEW_BOARDS && shown < PREVIEW_SHOWN; i++) {
         const rung_board_def *def;

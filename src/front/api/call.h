@@ -26,6 +26,7 @@ typedef struct rung_call {
     size_t body_len;
     rung_slice note; /* kept by a handler until its change is answered */
     bool is_new;     /* likewise: the board was not there before */
+    bool is_ghost;   /* it sees what a shadow ban holds: the answer is for this player alone */
     bool is_stream;  /* its duration is the sender's choice, so it is not timed */
 
     /* while it waits, for a sequence or for the archive */

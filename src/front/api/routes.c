@@ -476,7 +476,8 @@ const rung_route rung_routes[] = {
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      ANSWER(rung_change_schema, "They are no longer friends."), .handle = rung_api_remove_friend},
     {ROUTE(POST, "/v1/players/{player}/ban", "banPlayer", "Players", ADMIN, "Ban a player"),
-     .doc = "Hides the player everywhere and refuses their scores until the ban is lifted.",
+     .doc = "Hides the player everywhere and refuses their scores until the ban is lifted. With "
+            "`shadow` the player is not told, and goes on as if nothing had happened.",
      PARAMS(PLAYER), .body_kind = RUNG_BODY_OPTIONAL, .body = &rung_ban_schema, .body_max = 4 << 10,
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE, ANSWER(rung_change_schema, "The player is banned."),
      .handle = rung_api_ban},

@@ -150,7 +150,11 @@ SCHEMA(rung_ban_schema, "Ban", "Why a player is banned, and until when.",
        BECAUSE(BAN_REASON, "\"speed hack\""),
        [BAN_UNTIL] = {RUNG_NAMED("until"), TIME,
                       .doc = "When the server lifts the ban; absent: never. For a banned player "
-                             "only this changes."});
+                             "only this and `shadow` change."},
+       [BAN_SHADOW] = {RUNG_NAMED("shadow"), FLAG, .fallback = "false",
+                       .doc = "The player is not told: with their own token they still see their "
+                              "own place, and their scores are accepted, but nobody else sees "
+                              "them."});
 
 #define VERDICT                                                                                    \
     [VERDICT_VERDICT] = {RUNG_NAMED("verdict"), WORDS(rung_verdict_words), .required = true,       \
@@ -610,6 +614,7 @@ static SCHEMA(preview_schema, "BanEffect", "What a ban would change on a board's
 SCHEMA(rung_ban_preview_schema, "BanPreview", "A player's ban, or what it would change.",
        ALWAYS("player", STRING, "The player."), ALWAYS("banned", FLAG, "Is there a ban?"),
        FIELD("until", TIME, "When the ban ends by itself."),
+       FIELD("shadow", FLAG, "Present if true: it is a shadow ban."),
        ALWAYS("boards", ARRAY(preview_schema), "Where the player is ranked, up to 100."),
        ALWAYS("complete", FLAG, "False: there are more boards than were looked at."), SEQ);
 
@@ -710,6 +715,9 @@ SCHEMA(rung_player_schema, "Player", "A player.", ALWAYS("player", STRING, "The 
        ALWAYS("profile", OBJECT(rung_profile_schema), "All attributes."),
        ALWAYS("banned", FLAG, "Hidden everywhere?"),
        FIELD("banned_until", TIME, "When the ban ends by itself."),
+       FIELD("shadow", FLAG,
+             "Present if true: the player is not told. Shown to servers and admins; to others such "
+             "a player is not banned."),
        ALWAYS("friends", INTEGER, "How many the player follows."), SEQ);
 
 SCHEMA(rung_friends_schema, "Friends", "Whom a player follows.",

@@ -29,7 +29,7 @@ enum { PROFILE_NAME, PROFILE_AVATAR, PROFILE_COUNTRY, PROFILE_GUILD, PROFILE_FIE
 extern const rung_schema rung_profile_schema;
 enum { FRIENDS_FRIENDS, FRIENDS_FIELDS };
 extern const rung_schema rung_friend_list_schema;
-enum { BAN_REASON, BAN_UNTIL, BAN_FIELDS };
+enum { BAN_REASON, BAN_UNTIL, BAN_SHADOW, BAN_FIELDS };
 extern const rung_schema rung_ban_schema;
 enum { VERDICT_VERDICT, VERDICT_REASON, VERDICT_FIELDS };
 extern const rung_schema rung_verdict_schema;

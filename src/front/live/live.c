@@ -142,16 +142,19 @@ static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t
 
 /* ---- topics ---- */
 
-/* The sight follows the name: the same feed with another sight is another topic with the same name. */
-static bool is_topic(const rung__topic *t, uint64_t hash, rung_slice text, rung_slice sight) {
+/* The sight follows the name: the same feed with another sight is another topic with the same name. So is the player's
+ * own. */
+static bool is_topic(const rung__topic *t, uint64_t hash, rung_slice text,
+                     const rung_live_spec *spec) {
     return t->name_hash == hash && rung_slice_eq(rung_slice_of(t->memory, t->name_len), text) &&
-           !t->spec.sight.ptr == !sight.ptr && rung_slice_eq(t->spec.sight, sight);
+           t->spec.is_own == spec->is_own && !t->spec.sight.ptr == !spec->sight.ptr &&
+           rung_slice_eq(t->spec.sight, spec->sight);
 }
 
-static rung__topic *find_topic(const rung_live *l, rung_slice text, rung_slice sight,
+static rung__topic *find_topic(const rung_live *l, rung_slice text, const rung_live_spec *spec,
                                uint64_t hash) {
     rung__topic *t = l->buckets[hash % l->bucket_count];
-    while (t && !is_topic(t, hash, text, sight))
+    while (t && !is_topic(t, hash, text, spec))
         t = t->next_in_bucket;
     return t;
 }
@@ -426,8 +429,8 @@ static rung__topic *find_spec(const rung_live *l, const rung_live_spec *spec,
     rung_buffer n = {.data = text, .size = RUNG_LIVE_TOPIC_MAX};
     name_topic(spec, &n);
     *name_out = rung_buffer_slice(&n);
-    *hash_out = hash_of(*name_out) ^ hash_of(spec->sight);
-    return find_topic(l, *name_out, spec->sight, *hash_out);
+    *hash_out = hash_of(*name_out) ^ hash_of(spec->sight) ^ spec->is_own;
+    return find_topic(l, *name_out, spec, *hash_out);
 }
 
 static rung_status find_or_create(rung_live *l, const rung_live_spec *spec, rung__topic **out,

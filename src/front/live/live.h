@@ -63,6 +63,8 @@ typedef struct rung_live_spec {
     rung_rank_style rank;
     /* Of a feed: the boards it shows, in the words of config.sees(); ptr NULL: all. */
     rung_slice sight;
+    /* It is the player who asks: shows the entries that a shadow ban holds. Such a topic is nobody else's. */
+    bool is_own;
     uint64_t asker; /* who asks; not part of the query; 0: without a share */
 } rung_live_spec;
 
@@ -104,6 +106,10 @@ typedef struct rung_live_config {
                       const rung_view *view, const rung_row *row, uint32_t place, bool among);
     /* May a viewer with this sight see this board? NULL: all sights are equal. */
     bool (*sees)(void *ctx, rung_slice sight, rung_slice board);
+    /* Show, for a refresh of an own topic, what a shadow ban holds of the player; true: conceal() has to follow. NULL:
+     * there are no such bans. */
+    bool (*reveal)(void *ctx, rung_slice board, rung_slice player);
+    void (*conceal)(void *ctx);
     /* Returns a new number whenever viewers' rights may have changed; NULL: they never change. */
     uint64_t (*rights)(void *ctx);
     void *ctx;

@@ -317,7 +317,7 @@ static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t se
     return RUNG_OK;
 }
 
-rung_status rung__topic_refresh(rung__topic *t, rung_err *err) {
+static rung_status refresh(rung__topic *t, rung_err *err) {
     const rung_live_config *c = &t->live->config;
     const rung_state *s = c->state(c->ctx);
     if (t->spec.kind == RUNG_LIVE_FEED)
@@ -347,6 +347,16 @@ rung_status rung__topic_refresh(rung__topic *t, rung_err *err) {
     if (st < 0)
         return RUNG_FAIL(err, st, "live: out of memory");
     t->version = version;
+    return st;
+}
+
+rung_status rung__topic_refresh(rung__topic *t, rung_err *err) {
+    const rung_live_config *c = &t->live->config;
+    bool is_revealed =
+        t->spec.is_own && c->reveal && c->reveal(c->ctx, t->spec.board, t->spec.player);
+    rung_status st = refresh(t, err);
+    if (is_revealed)
+        c->conceal(c->ctx);
     return st;
 }
 

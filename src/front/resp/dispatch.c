@@ -140,7 +140,7 @@ static bool answer(rung__resp_call *call) {
     if (call->s->pending && !(call->command->flags & RUNG__NOW))
         return rung__resp_ask_later(call);
     call->may_wait = !(call->command->flags & RUNG__NOW);
-    call->command->answer(call);
+    rung__resp_reveal_and_answer(call);
     call->may_wait = false;
     return true;
 }

@@ -138,3 +138,13 @@ uint64_t rung__resp_count_visible(const rung__resp_call *call) {
         count += rung__resp_has_role(call->s, RUNG_ROLE_READ, name, call->now_ms);
     return count;
 }
+
+void rung__resp_reveal_and_answer(rung__resp_call *call) {
+    const rung_who *who = &call->s->who;
+    rung_hub *hub = call->r->hub;
+    bool is_revealed = who->player_len && hub && call->command->flags & RUNG__READ &&
+                       rung_hub_reveal(hub, (rung_slice){NULL, 0}, rung_who_player(who));
+    call->command->answer(call);
+    if (is_revealed)
+        rung_hub_conceal(hub);
+}

@@ -29,4 +29,7 @@ uint64_t rung__resp_count_visible(const rung__resp_call *call);
 /* False: the state has diverged from that of the other servers; the error has been written. */
 bool rung__resp_is_served(rung__resp_call *call);
 
+/* Answer the command. A player who is banned in the shadow sees their own entries. */
+void rung__resp_reveal_and_answer(rung__resp_call *call);
+
 #endif

@@ -108,7 +108,7 @@ void rung__resp_script_answer(rung__resp_call *call, const rung__resp_script *sc
         else if (!rung__resp_script_unpack(call, &item))
             rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         else if (rung__resp_is_served(call))
-            call->command->answer(call);
+            rung__resp_reveal_and_answer(call);
         rung__resp_spill(call);
         *at = item.next;
     }

@@ -1099,11 +1099,14 @@ static void load_ban_ends(loader *l) {
     for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
         rung__ban *ban = rung__sparse_get(&l->s->bans, player);
         int64_t until_ms = load_time(l);
-        if (!ban || until_ms < RUNG_TIME_MS_MIN || until_ms >= RUNG_TIME_MS_END || !until_ms) {
+        uint8_t is_shadow = rung__in_byte(&l->in);
+        if (!ban || until_ms < RUNG_TIME_MS_MIN || until_ms >= RUNG_TIME_MS_END || is_shadow > 1 ||
+            (!until_ms && !is_shadow)) {
             damaged(l, "the end of a ban is not valid");
             return;
         }
         rung__ban_set_end(l->s, ban, until_ms);
+        rung__ban_set_shadow(l->s, ban, is_shadow);
     }
 }
 

@@ -504,10 +504,11 @@ static void save_reviews(rung__out *o, const rung_state *s) {
 static void save_ban_end(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
     people *p = ctx;
     const rung__ban *ban = p->s->bans.items[slot];
-    if (!ban->until_ms)
+    if (!ban->until_ms && !ban->is_shadow)
         return;
     save_player(o, player, &p->before);
     rung__out_signed(o, ban->until_ms);
+    rung__out_byte(o, ban->is_shadow);
 }
 
 static void save_ban_ends(rung__out *o, const rung_state *s) {

@@ -481,6 +481,13 @@ static rung_event banned_until_sample(void) {
     return e;
 }
 
+static rung_event banned_shadow_sample(void) {
+    rung_event e = banned_until_sample();
+    e.ban.until_ms = 0;
+    e.ban.is_shadow = true;
+    return e;
+}
+
 static rung_event ban_ended_sample(void) {
     rung_event e = banned_until_sample();
     e.kind = RUNG_EVENT_UNBANNED;
@@ -579,6 +586,7 @@ static const struct {
     {"noted", noted_sample},
     {"banned-until", banned_until_sample},
     {"ban-ended", ban_ended_sample},
+    {"banned-shadow", banned_shadow_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
