@@ -38,6 +38,7 @@
 #include "model/score.h"
 #include "model/zone.h"
 #include "state/ratings.h"
+#include "state/sketches.h"
 #include "state/state.h"
 
 #define RUNG_VERSION "0.1.0"

@@ -176,7 +176,7 @@ const rung_command rung_command_board_delete = {
 typedef struct create_args {
     rung_ask_args ask;
     const char *board, *file, *title, *type, *order, *update, *half_life, *tie, *rank, *windows,
-        *timezone, *day_starts, *keep, *scopes, *teams, *decimals;
+        *timezone, *day_starts, *keep, *scopes, *teams, *decimals, *sketch, *memory, *error;
     uint64_t grace;
     bool change;
     rung_json_writer text; /* of the file */
@@ -191,6 +191,12 @@ static const rung_option create_options[] = {
                      "decimals of a decimal score, 0 to 9"),
     RUNG_OPTION_TEXT(create_args, order, "--order", RUNG_ALTERNATIVES(RUNG_SCORE_ORDERS),
                      "asc: lower is better (default desc)"),
+    RUNG_OPTION_TEXT(create_args, sketch, "--sketch", RUNG_ALTERNATIVES(RUNG_SKETCHES),
+                     "a board in fixed memory, with answers of a stated error"),
+    RUNG_OPTION_TEXT(create_args, memory, "--memory", "SIZE",
+                     "of each ranking of a sketch board: 64KiB to 64MiB (default 1MiB)"),
+    RUNG_OPTION_TEXT(create_args, error, "--error", "SHARE",
+                     "refuse if that memory cannot guarantee it: 0.001"),
     RUNG_OPTION_TEXT(create_args, update, "--update", RUNG_ALTERNATIVES(RUNG_UPDATES),
                      "how a new score changes the old one (default best)"),
     RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS",
@@ -313,6 +319,11 @@ static void write_definition(rung_json_writer *w, const void *args) {
     }
     rung_json_open_object(w);
     write_text(w, "title", a->title);
+    write_text(w, "kind", a->sketch ? "sketch" : NULL);
+    write_text(w, "sketch", a->sketch);
+    write_text(w, "memory", a->memory);
+    if (a->error)
+        RUNG_JSON_MEMBER(w, "error", raw, rung_slice_str(a->error));
     write_score_type(w, a);
     write_text(w, "update", a->update);
     if (a->half_life)
@@ -360,7 +371,7 @@ static int check_absent(const rung_command *self, rung_client *client, const cre
                                "board %s exists already; --change changes it", args->board);
 }
 
-/* These two go into the definition unquoted. NULL: both are numbers. */
+/* These go into the definition unquoted. NULL: all are numbers. */
 static const char *check_numbers(const create_args *a) {
     uint64_t n;
     char *end;
@@ -369,6 +380,9 @@ static const char *check_numbers(const create_args *a) {
     if (a->half_life && (strspn(a->half_life, "0123456789.") != strlen(a->half_life) ||
                          !(strtod(a->half_life, &end) > 0) || *end))
         return "--half-life: expected seconds, such as 86400";
+    if (a->error && (strspn(a->error, "0123456789.") != strlen(a->error) ||
+                     !(strtod(a->error, &end) > 0) || *end || a->error[0] == '.'))
+        return "--error: expected a share of the total, such as 0.001";
     return NULL;
 }
 
@@ -409,6 +423,7 @@ const rung_command rung_command_board_create = {
         "\n"
         "  rung board create race --windows all,week,day --scopes country\n"
         "  rung board create hot --type real --update decay --half-life 86400\n"
+        "  rung board create plays --sketch counts --memory 1MiB --windows all,day\n"
         "  rung board create laps --type decimal --decimals 3 --order asc\n"
         "  echo '{\"limits\":{\"max\":100000}}' | rung board create quiz --file -\n",
     RUNG_OPTIONS(create_args, create_options),

@@ -168,10 +168,16 @@ static const rung_schema snapshots_schema = {
     .doc = "Immutable, numbered versions of the top of each window, for heavy reads.",
     .fields = snapshots_fields,
     .count = SNAPSHOTS_FIELDS};
+static const char *const kind_words[] = {"exact", "sketch", NULL};
 
 enum {
     BOARD_ID,
     BOARD_TITLE,
+    BOARD_KIND,
+    BOARD_SKETCH,
+    BOARD_MEMORY,
+    BOARD_TOP,
+    BOARD_ERROR,
     BOARD_SCORE,
     BOARD_COLUMNS,
     BOARD_UPDATE,
@@ -206,6 +212,36 @@ static const rung_field board_fields[BOARD_FIELDS] = {
     [BOARD_TITLE] = {RUNG_NAMED("title"), .types = RUNG_FIELD_STRING, .len_max = RUNG_TITLE_MAX,
                      .doc = "For people; the id when it is left out.",
                      .example = "\"The great race\""},
+    [BOARD_KIND] = {RUNG_NAMED("kind"), .types = RUNG_FIELD_STRING, .values = kind_words,
+                    .fallback = "\"exact\"",
+                    .doc = "`exact`: an entry for every player; `sketch`: memory that is fixed in "
+                           "advance, answers with a stated error (docs/boards.md, \"Sketch "
+                           "boards\"). It cannot change later."},
+    [BOARD_SKETCH] = {RUNG_NAMED("sketch"), .types = RUNG_FIELD_STRING,
+                      .format = "enum" RUNG_SKETCHES(RUNG_OR),
+                      .doc =
+                          "What a sketch board keeps. `counts`: the largest sums of an unbounded "
+                          "stream, each with a lower and an upper bound; `percentile`: where a "
+                          "score stands among any number of scores; `distinct`: how many "
+                          "different players there were. It cannot change later.",
+                      .example = "\"counts\""},
+    [BOARD_MEMORY] = {RUNG_NAMED("memory"), .types = RUNG_FIELD_STRING | RUNG_FIELD_INTEGER,
+                      .has_range = true, .min = RUNG_SKETCH_MEMORY_MIN_DISTINCT,
+                      .max = RUNG_SKETCH_MEMORY_MAX,
+                      .format = "pattern:^[1-9][0-9]{0,7}(KiB|MiB)?$",
+                      .doc = "What each ranking of a sketch board takes, in bytes or with a unit: "
+                             "64KiB to 64MiB, of `distinct` from 16KiB on. Default: 1MiB. It "
+                             "cannot change later.",
+                      .example = "\"1MiB\""},
+    [BOARD_TOP] = {RUNG_NAMED("top"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 1,
+                   .max = RUNG_SKETCH_TOP_MAX,
+                   .doc = "Of a `counts` board: how many TOPK.LIST of the Redis protocol shows. "
+                          "Default: 100."},
+    [BOARD_ERROR] = {RUNG_NAMED("error"), .types = RUNG_FIELD_NUMBER, .format = "positive",
+                     .doc = "Of a sketch board: the share of the total that no answer may be off "
+                            "by, whatever the order of the stream (of `distinct`: the standard "
+                            "error). Refused if `memory` is too small for it.",
+                     .example = "0.001"},
     [BOARD_SCORE] = {RUNG_NAMED("score"), .types = RUNG_FIELD_OBJECT, .nested = &score_schema,
                      .doc = "What a score is.",
                      .example = "{\"type\":\"integer\",\"order\":\"desc\"}"},
@@ -676,11 +712,68 @@ static void read_plain(const rung_slot *slots, rung_board_def *def) {
         def->writers = (rung_writers)slots[BOARD_WRITERS].choice;
 }
 
+/* "1MiB", "64KiB", or bytes. */
+static bool read_memory(const rung_slot *slot, uint32_t *bytes_out) {
+    rung_slice text = slot->text;
+    uint32_t shift = 0;
+    int64_t number = slot->integer;
+    if (slot->kind == RUNG_JSON_STRING) {
+        bool has_unit =
+            text.len > 3 && text.ptr[text.len - 2] == 'i' && text.ptr[text.len - 1] == 'B';
+        if (has_unit) {
+            char unit = text.ptr[text.len - 3];
+            shift = unit == 'K' ? 10 : unit == 'M' ? 20 : 63;
+            text.len -= 3;
+        }
+        if (shift == 63 || !rung_text_parse_plain(text, &number))
+            return false;
+    }
+    if (number < 0 || number > RUNG_SKETCH_MEMORY_MAX >> shift)
+        return false;
+    *bytes_out = (uint32_t)number << shift;
+    return true;
+}
+
+static rung_status read_sketch(const rung_slot *slots, rung_board_def *def, rung_err *err) {
+    bool is_sketch = slots[BOARD_KIND].present && slots[BOARD_KIND].choice;
+    for (unsigned i = BOARD_SKETCH; i <= BOARD_ERROR && !is_sketch; i++)
+        if (slots[i].present)
+            return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "%s",
+                                   "only a board of the kind sketch has it", board_fields[i].name);
+    if (!is_sketch)
+        return RUNG_OK;
+    int sketch = slots[BOARD_SKETCH].present
+                     ? rung_word_find(rung_sketch_words, slots[BOARD_SKETCH].text)
+                     : -1;
+    if (sketch < 1)
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "sketch", "expected one of %s",
+                               RUNG_ALTERNATIVES(RUNG_SKETCHES));
+    def->sketch = (rung_sketch_kind)sketch;
+    def->sketch_memory = RUNG_SKETCH_MEMORY_DEFAULT;
+    if (sketch == RUNG_SKETCH_DISTINCT)
+        def->sketch_memory = RUNG_SKETCH_MEMORY_MIN;
+    if (slots[BOARD_MEMORY].present && !read_memory(&slots[BOARD_MEMORY], &def->sketch_memory))
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "memory",
+                               "expected bytes, or a number with KiB or MiB, up to 64MiB");
+    if (slots[BOARD_TOP].present)
+        def->sketch_top = (uint32_t)slots[BOARD_TOP].integer;
+    if (slots[BOARD_ERROR].present &&
+        (rung_text_parse_real(slots[BOARD_ERROR].text, &def->sketch_error, NULL) < 0 ||
+         !(def->sketch_error > 0 && def->sketch_error < 1)))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "error", "expected a number between 0 and 1");
+    if (!slots[BOARD_UPDATE].present)
+        def->update = sketch == RUNG_SKETCH_COUNTS     ? RUNG_UPDATE_SUM
+                      : sketch == RUNG_SKETCH_DISTINCT ? RUNG_UPDATE_COUNT
+                                                       : RUNG_UPDATE_BEST;
+    return RUNG_OK;
+}
+
 static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_def *def,
                               rung_err *err) {
     rung_status st = RUNG_OK;
     read_plain(slots, def);
-    if (slots[BOARD_KEEP].present)
+    st = read_sketch(slots, def, err);
+    if (st >= 0 && slots[BOARD_KEEP].present)
         st = read_keep(r, &slots[BOARD_KEEP], def, err);
     if (st >= 0 && slots[BOARD_SCORE].present)
         st = read_score(r, &slots[BOARD_SCORE], def, err);
@@ -931,6 +1024,24 @@ static void write_rules(rung_json_writer *w, const rung_board_def *def) {
     rung_json_close_array(w);
 }
 
+static void write_sketch(rung_json_writer *w, const rung_board_def *def) {
+    char text[32];
+    size_t shift = def->sketch_memory % (1u << 20) == 0   ? 20
+                   : def->sketch_memory % (1u << 10) == 0 ? 10
+                                                          : 0;
+    RUNG_JSON_MEMBER(w, "kind", word, kind_words[def->sketch != RUNG_SKETCH_NONE]);
+    if (!def->sketch)
+        return;
+    RUNG_JSON_MEMBER(w, "sketch", word, rung_sketch_words[def->sketch]);
+    size_t len = rung_digits_format(def->sketch_memory >> shift, text);
+    memcpy(text + len, shift == 20 ? "MiB" : "KiB", 3);
+    RUNG_JSON_MEMBER(w, "memory", string, rung_slice_of(text, len + (shift ? 3 : 0)));
+    if (def->sketch_top)
+        RUNG_JSON_MEMBER(w, "top", uint, def->sketch_top);
+    if (def->sketch_error > 0)
+        RUNG_JSON_MEMBER(w, "error", real, def->sketch_error);
+}
+
 void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_def *def) {
     RUNG_JSON_MEMBER(w, "id", string, id);
     RUNG_JSON_MEMBER(w, "title", string, def->title.len ? def->title : id);
@@ -956,6 +1067,7 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     write_review(w, def);
     write_snapshots(w, def);
     RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
+    write_sketch(w, def);
 }
 
 void rung_values_json_write(rung_json_writer *w, const rung_board_def *def,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A board's definition as bytes, version 1, in the terms of base/bytes.h (an example is in docs/formats/events.md):
  *
- *   byte      1, the version, 2 of a rating board; bit 7: keep differs by the kind of window; bit 6: there are rules;
- *             bit 5: something about reviews; bit 4: timed snapshots
+ *   byte      1, the version, 2 of a rating board, 3 of a sketch board; bit 7: keep differs by the kind of window;
+ *             bit 6: there are rules; bit 5: something about reviews; bit 4: timed snapshots
  *   text      title
  *   byte      columns, 1 to 3: the score and what comes after it
  *   per column:
@@ -35,6 +35,7 @@
  *   with bit 5 of the version: byte review, and after top (1) a number, how many; number of milliseconds until a review
  *             ends, 0 for the default; byte outcome, 0 reject, 1 promote; not all of them 0
  *   with bit 4 of the version: timed snapshots: number of milliseconds, number top, number keep; none of them 0
+ *   of a sketch board: byte sketch (1 counts, 2 percentile, 3 distinct), number memory in bytes, number top, real error
  *
  * Valid = each value in its only encoding, nothing after it, and the definition passes rung_board_def_check().
  *
@@ -53,6 +54,7 @@
 #define DEF_VERSION    1
 #define RATING_VERSION 2 /* of rating boards: older programs must not take one for another */
 #define SNAPSHOT_FLAG  0x10
+#define SKETCH_VERSION 3 /* of sketch boards: the same */
 #define REVIEW_FLAG    0x20
 #define RULES_FLAG     0x40
 #define KEEP_FLAG      0x80 /* of the version, so that older programs refuse what they would get wrong */
@@ -447,10 +449,62 @@ bool rung_board_needs_form(const rung_board_def *def) {
     return false;
 }
 
+/* What a board without entries cannot have. */
+static const char *field_of_entries(const rung_board_def *def) {
+    return def->key.column_count > 1 ? "columns"
+           : def->has_teams          ? "teams"
+           : def->limits             ? "limits"
+           : def->rule_count         ? "rules"
+           : has_review_part(def)    ? "review"
+           : def->snapshot_every_ms  ? "snapshots"
+                                     : NULL;
+}
+
+static rung_status check_sketch_update(const rung_board_def *def, rung_err *err) {
+    const rung_column *score = &def->key.columns[0];
+    bool is_counts = def->sketch == RUNG_SKETCH_COUNTS;
+    if (is_counts && def->update != RUNG_UPDATE_SUM && def->update != RUNG_UPDATE_COUNT)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "a counts board has sum or count");
+    if (is_counts && (score->type != RUNG_SCORE_INTEGER || score->order != RUNG_ORDER_DESC))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "counts are integers, order desc");
+    if (def->sketch == RUNG_SKETCH_PERCENTILE && def->update != RUNG_UPDATE_BEST)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
+                               "on a percentile board every submission counts: leave it out");
+    if (def->sketch == RUNG_SKETCH_DISTINCT && def->update != RUNG_UPDATE_COUNT)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "a distinct board has count");
+    return RUNG_OK;
+}
+
+static rung_status check_sketch(const rung_board_def *def, rung_err *err) {
+    uint32_t least = def->sketch == RUNG_SKETCH_DISTINCT ? RUNG_SKETCH_MEMORY_MIN_DISTINCT
+                                                         : RUNG_SKETCH_MEMORY_MIN;
+    if (!def->sketch && (def->sketch_memory || def->sketch_top || def->sketch_error != 0))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "only a sketch board has it",
+                               def->sketch_memory ? "memory"
+                               : def->sketch_top  ? "top"
+                                                  : "error");
+    if (!def->sketch)
+        return RUNG_OK;
+    if (def->sketch > RUNG_SKETCH_DISTINCT)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "sketch", "counts, percentile or distinct");
+    if (def->sketch_memory < least || def->sketch_memory > RUNG_SKETCH_MEMORY_MAX)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "memory", "%uKiB to %uMiB", least >> 10,
+                               RUNG_SKETCH_MEMORY_MAX >> 20);
+    if (def->sketch_top > (def->sketch == RUNG_SKETCH_COUNTS ? RUNG_SKETCH_TOP_MAX : 0))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "top", "1 to %d, of a counts board only",
+                               RUNG_SKETCH_TOP_MAX);
+    if (!(def->sketch_error >= 0 && def->sketch_error < 1))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "error", "above 0 and below 1");
+    const char *field = field_of_entries(def);
+    if (field)
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "a sketch board has none", field);
+    return check_sketch_update(def, err);
+}
+
 rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
     static rung_status (*const CHECKS[])(const rung_board_def *, rung_err *) = {
-        check_columns, check_update, check_windows, check_clock,  check_scopes,
-        check_teams,   check_limits, check_rules,   check_review, check_snapshots,
+        check_columns, check_update, check_windows, check_clock,     check_scopes, check_teams,
+        check_limits,  check_rules,  check_review,  check_snapshots, check_sketch,
     };
     if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "title",
@@ -680,6 +734,16 @@ static void code_rating(const rung__coder *c, rung_board_def *def) {
         code_wenglin(c, &p->wenglin);
 }
 
+/* While decoding, sketch is not 0 because the version says so. */
+static void code_sketch(const rung__coder *c, rung_board_def *def) {
+    RUNG__CODE_BYTE(c, def->sketch);
+    rung__code_count(c, &def->sketch_memory, UINT32_MAX);
+    rung__code_count(c, &def->sketch_top, UINT32_MAX);
+    rung__code_real(c, &def->sketch_error);
+    if (c->r && !def->sketch)
+        rung_byte_reader_fail(c->r, "a sketch board without a sketch");
+}
+
 static void code_def(const rung__coder *c, rung_board_def *def) {
     rung__code_text(c, &def->title);
     code_columns(c, def);
@@ -700,10 +764,14 @@ static void code_def(const rung__coder *c, rung_board_def *def) {
         code_review(c, def);
     if (def->snapshot_every_ms)
         code_snapshots(c, def);
+    if (def->sketch)
+        code_sketch(c, def);
 }
 
 static uint8_t version_of(const rung_board_def *def) {
-    return (uint8_t)((rung_update_is_rating(def->update) ? RATING_VERSION : DEF_VERSION) |
+    return (uint8_t)((rung_update_is_rating(def->update) ? RATING_VERSION
+                      : def->sketch                      ? SKETCH_VERSION
+                                                         : DEF_VERSION) |
                      (def->keep_kinds ? KEEP_FLAG : 0) | (def->rule_count ? RULES_FLAG : 0) |
                      (has_review_part(def) ? REVIEW_FLAG : 0) |
                      (def->snapshot_every_ms ? SNAPSHOT_FLAG : 0));
@@ -737,9 +805,10 @@ rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, run
     def.review_ms = version & REVIEW_FLAG;
     def.snapshot_every_ms = version & SNAPSHOT_FLAG;
     version &= (uint8_t) ~(KEEP_FLAG | RULES_FLAG | REVIEW_FLAG | SNAPSHOT_FLAG);
-    if (!r.fault && version != DEF_VERSION && version != RATING_VERSION)
+    if (!r.fault && (version < DEF_VERSION || version > SKETCH_VERSION))
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);
+    def.sketch = version == SKETCH_VERSION ? RUNG_SKETCH_COUNTS : RUNG_SKETCH_NONE;
     code_def(&(rung__coder){.r = &r}, &def);
     if (rung_update_is_rating(def.update) != (version == RATING_VERSION))
         rung_byte_reader_fail(&r, "the version of another kind of board");

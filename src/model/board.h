@@ -47,6 +47,12 @@
 #define RUNG_SNAPSHOT_KEEP_MAX     10000
 #define RUNG_SNAPSHOT_KEEP_DEFAULT 60
 #define RUNG_SNAPSHOT_ROWS_MAX     (UINT64_C(1) << 20) /* of one board: top x keep x windows */
+/* Bytes of each ranking of a sketch board. A distinct count needs less than the others. */
+#define RUNG_SKETCH_MEMORY_MIN          ((uint32_t)64 << 10)
+#define RUNG_SKETCH_MEMORY_MIN_DISTINCT ((uint32_t)16 << 10)
+#define RUNG_SKETCH_MEMORY_MAX          ((uint32_t)64 << 20)
+#define RUNG_SKETCH_MEMORY_DEFAULT      ((uint32_t)1 << 20)
+#define RUNG_SKETCH_TOP_MAX             100000
 
 /* The longest encoding; most of it is for zone rules. */
 #define RUNG_BOARD_DEF_BYTES_MAX ((size_t)80 << 10)
@@ -112,6 +118,10 @@ typedef struct rung_board_def {
     int64_t snapshot_every_ms; /* of log time; 0: no timed snapshots, and the next two are 0 */
     uint32_t snapshot_top;     /* entries of each */
     uint32_t snapshot_keep;    /* of each window, newest first */
+    rung_sketch_kind sketch;   /* none: an exact board; the next three are of others only */
+    uint32_t sketch_memory; /* bytes of each ranking: of every window, and of every scope in it */
+    uint32_t sketch_top;    /* counts: how many TOPK.LIST shows; 0: not said */
+    double sketch_error;    /* the share of the total that no answer may be off by; 0: not said */
 } rung_board_def;
 
 /* How many entries its timed snapshots may hold. */

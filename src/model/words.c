@@ -12,6 +12,7 @@ const char *const rung_tie_words[] = {RUNG_TIES(WORD) NULL};
 const char *const rung_score_type_words[] = {RUNG_SCORE_TYPES(WORD) NULL};
 const char *const rung_score_order_words[] = {RUNG_SCORE_ORDERS(WORD) NULL};
 const char *const rung_combine_words[] = {RUNG_COMBINES(WORD) NULL};
+const char *const rung_sketch_words[] = {RUNG_SKETCH_KINDS(WORD) NULL};
 const char *const rung_writers_words[] = {RUNG_WRITER_KINDS(WORD) NULL};
 
 int rung_word_find(const char *const *words, rung_slice word) {

@@ -72,6 +72,15 @@
     X(RUNG_COMBINE_MEAN, 1, "mean")                                                                \
     X(RUNG_COMBINE_TOP, 2, "top") /* the sum of the best team_top members */
 
+/* What a sketch board keeps in bounded memory (docs/boards.md, "Sketch boards"). */
+#define RUNG_SKETCHES(X)                                                                           \
+    X(RUNG_SKETCH_COUNTS, 1, "counts")         /* the largest sums of an unbounded stream */       \
+    X(RUNG_SKETCH_PERCENTILE, 2, "percentile") /* where a score stands; no entry per player */     \
+    X(RUNG_SKETCH_DISTINCT, 3, "distinct")     /* how many different players there were */
+#define RUNG_SKETCH_KINDS(X)                                                                       \
+    X(RUNG_SKETCH_NONE, 0, "none") /* an exact board */                                            \
+    RUNG_SKETCHES(X)
+
 /* Who may submit. */
 #define RUNG_WRITER_KINDS(X)                                                                       \
     X(RUNG_WRITERS_SERVER, 0, "server")                                                            \
@@ -86,6 +95,7 @@ typedef enum rung_tie { RUNG_TIES(RUNG__ENUMERATOR) } rung_tie;
 typedef enum rung_score_type { RUNG_SCORE_TYPES(RUNG__ENUMERATOR) } rung_score_type;
 typedef enum rung_score_order { RUNG_SCORE_ORDERS(RUNG__ENUMERATOR) } rung_score_order;
 typedef enum rung_combine { RUNG_COMBINES(RUNG__ENUMERATOR) } rung_combine;
+typedef enum rung_sketch_kind { RUNG_SKETCH_KINDS(RUNG__ENUMERATOR) } rung_sketch_kind;
 typedef enum rung_writers { RUNG_WRITER_KINDS(RUNG__ENUMERATOR) } rung_writers;
 #undef RUNG__ENUMERATOR
 
@@ -105,6 +115,7 @@ extern const char *const rung_tie_words[];
 extern const char *const rung_score_type_words[];
 extern const char *const rung_score_order_words[];
 extern const char *const rung_combine_words[];
+extern const char *const rung_sketch_words[];
 extern const char *const rung_writers_words[];
 
 /* The value of `word`, or -1. */

@@ -76,7 +76,29 @@ static void set_ranking(rung_ranking *k, const rung_view *view, const rung_board
     k->end_ms = view->end_ms;
     k->closed = view->closed;
     k->rank = view->rank;
-    k->total = view->total;
+    k->total = rung_view_size(view);
+    rung_view_sketch(view, &k->sketch);
+}
+
+/* What a sketch board keeps cannot answer every question. */
+static rung_status check_sketch(const rung_question *q, const rung_board_def *def, rung_err *err) {
+    static const char *const reasons[] = {
+        [RUNG_SKETCH_COUNTS] = "a counts board has the largest sums: ask for the top, or a player",
+        [RUNG_SKETCH_PERCENTILE] =
+            "a percentile board has no entries: ask where a score stands, for a target or the "
+            "distribution",
+        [RUNG_SKETCH_DISTINCT] = "a distinct board has a number alone: ask for the top",
+    };
+    unsigned can = q->sketches;
+    if (q->kind == RUNG_ASK_TOP || q->kind == RUNG_ASK_AROUND || q->kind == RUNG_ASK_PLAYERS)
+        can = 1u << RUNG_SKETCH_COUNTS;
+    if (q->kind == RUNG_ASK_TARGET)
+        can = 1u << RUNG_SKETCH_PERCENTILE;
+    if (q->kind == RUNG_ASK_TOP) /* an empty list, with how many players there were */
+        can |= 1u << RUNG_SKETCH_DISTINCT;
+    if (!def->sketch || can >> def->sketch & 1)
+        return RUNG_OK;
+    return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "sketch", "%s", reasons[def->sketch]);
 }
 
 /* The window is not in memory; `st` is the state's answer. */
@@ -85,8 +107,8 @@ static rung_status leave_memory(const rung_service *s, const rung_question *q,
     rung_err why = {0};
     rung_archive_query query;
     char id[RUNG_NAME_MAX + 1];
-    if (!s->asker || !rung_asker_has_archive(s->asker))
-        return st;
+    if (!s->asker || !rung_asker_has_archive(s->asker) || def->sketch)
+        return st; /* the archive keeps entries, which a sketch board has none of */
     if (q->kind == RUNG_ASK_MEMORY)
         return RUNG_FAIL_WHY(err, RUNG_EABSENT, RUNG_REASON_NOT_ARCHIVED,
                              "this question is answered only as long as the window is in memory; "
@@ -122,7 +144,10 @@ rung_status rung_question_open(const rung_service *s, rung_question *q, rung_vie
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
     if (q->query.now_ms == 0)
         q->query.now_ms = now_of(s->hub);
-    rung_status st = rung_state_view(state, &q->query, view, &why);
+    rung_status st = check_sketch(q, def, err);
+    if (st < 0)
+        return st;
+    st = rung_state_view(state, &q->query, view, &why);
     if (st == RUNG_OK) {
         set_ranking(&q->k, view, def);
         return RUNG_OK;
@@ -162,6 +187,13 @@ rung_status rung_question_read(rung_question *q, const rung_view *view, const ru
     case RUNG_ASK_FRIENDS:
         return read_friends(q, view, alloc, err);
     case RUNG_ASK_TARGET:
+        if (view->sketch_kind) {
+            q->count = 0;
+            q->has_target = (q->target_rank ? rung_view_score_at(view, q->target_rank, &q->target)
+                                            : rung_view_score_at_percent(view, q->target_percent,
+                                                                         &q->target)) == RUNG_OK;
+            return RUNG_OK;
+        }
         q->count = (q->target_rank
                         ? rung_view_target_rank(view, q->target_rank, q->rows)
                         : rung_view_target_percent(view, q->target_percent, q->rows)) == RUNG_OK;

@@ -13,6 +13,7 @@
 #define RUNG_SERVICE_ASK_H
 
 #include "service/service.h"
+#include "state/sketches.h"
 
 typedef enum rung_ask_kind {
     RUNG_ASK_MEMORY,  /* another question about the view, which the archive cannot answer */
@@ -35,8 +36,9 @@ typedef struct rung_ranking {
     bool closed, teams;
     bool has_numbers; /* rows have the state's player numbers; false for the archive */
     rung_rank_style rank;
-    uint32_t total;
+    uint64_t total;
     uint64_t seq;
+    rung_sketch_info sketch; /* of a sketch board; kind none: its answers are exact */
 } rung_ranking;
 
 typedef struct rung_question {
@@ -47,13 +49,16 @@ typedef struct rung_question {
     uint32_t id_count;
     uint32_t target_rank;
     double target_percent;
+    unsigned sketches; /* of RUNG_ASK_MEMORY: bits of the sketch boards that can answer it */
 
     /* The answer. The caller provides `rows`, and `found` for PLAYERS; an answer from the archive has its own. */
     rung_ranking k;
     rung_row *rows;
     uint32_t count, self; /* number of rows, and index of the player's row */
     uint32_t list_total;  /* number of ranked friends */
-    bool *found;          /* of ids */
+    rung_value target;    /* of a percentile board: the score, if has_target; `rows` has no entry */
+    bool has_target;
+    bool *found; /* of ids */
 } rung_question;
 
 /* Write the id of a window; returns its length. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/define.h"
 
+#include "state/sketches.h"
+
 /* The limits on scores make no sense for a count. */
 static rung_status check_limits(const rung_board_def *def, rung_err *err) {
     const char *name = def->limits & RUNG_LIMIT_MIN    ? "min"
@@ -25,7 +27,9 @@ static rung_status check_zone(const rung_board_def *def, rung_err *err) {
 
 /* `old` is NULL for a new board. */
 rung_status rung_define_check(const rung_board_def *def, const rung_board_def *old, rung_err *err) {
-    rung_status st = RUNG_OK;
+    rung_status st = rung_sketch_def_check(def, err);
+    if (st < 0)
+        return st;
     if (!old || old->limits != def->limits)
         st = check_limits(def, err);
     if (st >= 0 && (!old || !rung_slice_eq(old->zone_name, def->zone_name)))

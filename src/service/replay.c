@@ -582,6 +582,8 @@ static rung_status check_board(const rung_replay *r, const rung_replay_spec *spe
     if (spec->match_count && !rung_update_is_rating(def->update))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "exclude.matches",
                                "the board takes scores, not matches");
+    if (def->sketch || (spec->def && spec->def->sketch))
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "kind", "a sketch board cannot be replayed");
     if (rung_state_rules(s) < 2)
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rules", "replays need level 2");
     if (rung_state_shadow(s, spec->board, &info) == RUNG_OK)

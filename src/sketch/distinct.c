@@ -163,14 +163,18 @@ size_t rung_distinct_memory(const rung_distinct *d) {
     return object_bytes(d->precision);
 }
 
-void rung_distinct_save(const rung_distinct *d, rung_byte_writer *w) {
+void rung_distinct_stream(const rung_distinct *d, rung_sketch_put *put, void *ctx) {
     uint8_t head[HEAD_BYTES] = {VERSION, (uint8_t)d->precision}, tail[CRC_BYTES];
     rung_put64(head + 2, d->seed);
     uint32_t crc = rung_crc32c(0, head, sizeof head);
     rung_put32(tail, rung_crc32c(crc, d->registers, register_bytes(d->precision)));
-    rung_put_bytes(w, head, sizeof head);
-    rung_put_bytes(w, d->registers, register_bytes(d->precision));
-    rung_put_bytes(w, tail, sizeof tail);
+    put(ctx, head, sizeof head);
+    put(ctx, d->registers, register_bytes(d->precision));
+    put(ctx, tail, sizeof tail);
+}
+
+void rung_distinct_save(const rung_distinct *d, rung_byte_writer *w) {
+    rung_distinct_stream(d, rung_sketch_put_writer, w);
 }
 
 static rung_status take_registers(rung_distinct *d, const uint8_t *bytes, rung_err *err) {

@@ -26,6 +26,7 @@
 #include "base/bytes.h"
 #include "base/slice.h"
 #include "base/status.h"
+#include "sketch/stream.h"
 
 enum { RUNG_DISTINCT_PRECISION_MIN = 4, RUNG_DISTINCT_PRECISION_MAX = 18 };
 
@@ -42,6 +43,11 @@ typedef struct rung_distinct_config {
 RUNG_NODISCARD rung_status rung_distinct_create(const rung_distinct_config *config,
                                                 rung_distinct **out);
 void rung_distinct_destroy(rung_distinct *d); /* accepts NULL */
+
+/* Bytes held at that precision, without the object's head of about 400. */
+static inline size_t rung_distinct_register_bytes(uint32_t precision) {
+    return ((size_t)3 << precision) / 4;
+}
 
 /* ---- changes: none needs memory ---- */
 
@@ -65,6 +71,7 @@ size_t rung_distinct_memory(const rung_distinct *d); /* bytes held */
 /* ---- save and load: byte for byte in distinct.c ---- */
 
 void rung_distinct_save(const rung_distinct *d, rung_byte_writer *w);
+void rung_distinct_stream(const rung_distinct *d, rung_sketch_put *put, void *ctx); /* in pieces */
 /* RUNG_OK, RUNG_ENOMEM, or RUNG_ECORRUPT for anything that save does not write.
  */
 RUNG_NODISCARD rung_status rung_distinct_load(const rung_alloc *alloc, rung_slice bytes,

@@ -368,6 +368,25 @@ rung_status rung_hitters_add(rung_hitters *h, rung_slice name, uint64_t weight) 
     return RUNG_OK;
 }
 
+rung_status rung_hitters_remove(rung_hitters *h, rung_slice name) {
+    uint32_t at = search(h, rung__hitters_tie(h, name), name);
+    if (!h->slots[at])
+        return RUNG_NOT_FOUND;
+    uint32_t entry = entry_in(h->slots[at]), place = h->cells[entry].entry.heap_at;
+    uint32_t last = h->count - 1;
+    free_slot(h, at);
+    free_name(h, h->cells[entry].entry.name_at);
+    h->count = last;
+    if (place != last) {
+        put_place(h, place, h->cells[last].place);
+        rise(h, place);
+        sink(h, place, last);
+    }
+    if (entry != last)
+        renumber(h, last, entry);
+    return RUNG_OK;
+}
+
 /* ---- queries ---- */
 
 uint64_t rung_hitters_total(const rung_hitters *h) {
@@ -402,6 +421,10 @@ rung_status rung_hitters_find(const rung_hitters *h, rung_slice name, rung_hitte
         return RUNG_NOT_FOUND;
     *out = row_of(h, entry_in(slot));
     return RUNG_OK;
+}
+
+bool rung_hitters_is_alike(const rung_hitters *a, const rung_hitters *b) {
+    return a->memory_bytes == b->memory_bytes && a->seed == b->seed;
 }
 
 uint32_t rung_hitters_above(const rung_hitters *h, uint64_t count) {

@@ -26,6 +26,7 @@
 #include "base/bytes.h"
 #include "base/slice.h"
 #include "base/status.h"
+#include "sketch/stream.h"
 
 enum { RUNG_HITTERS_NAME_MAX = 128 };
 #define RUNG_HITTERS_MEMORY_MIN ((size_t)4 << 10)
@@ -66,6 +67,10 @@ void rung_hitters_clear(rung_hitters *h);
  * exceed RUNG_HITTERS_TOTAL_MAX. */
 RUNG_NODISCARD rung_status rung_hitters_add(rung_hitters *h, rung_slice name, uint64_t weight);
 
+/* Forget a name. It then counts as one that is not held; the total stays. RUNG_OK or
+ * RUNG_NOT_FOUND. O(log capacity). */
+rung_status rung_hitters_remove(rung_hitters *h, rung_slice name);
+
 /* Add all that `from` has seen. RUNG_OK, RUNG_EINVAL for other memory or
  * another seed, RUNG_ERANGE, or RUNG_ENOMEM (it needs three times the sketch's
  * memory while it works). */
@@ -78,6 +83,8 @@ uint64_t rung_hitters_floor(const rung_hitters *h); /* upper bound of every name
 uint32_t rung_hitters_count(const rung_hitters *h); /* names held */
 uint32_t rung_hitters_capacity(const rung_hitters *h); /* at most so many, if they are short */
 size_t rung_hitters_memory(const rung_hitters *h);     /* bytes held, at most memory_bytes */
+/* Equal memory and seed: they can be merged. */
+bool rung_hitters_is_alike(const rung_hitters *a, const rung_hitters *b);
 /* How many names of that length so much memory holds, at least. */
 uint32_t rung_hitters_capacity_of(size_t memory_bytes, uint32_t name_len);
 
@@ -98,6 +105,7 @@ uint32_t rung_hitters_top(const rung_hitters *h, uint32_t offset, uint32_t limit
 
 /* Sorts the entries in place first, which changes no answer. O(n log n). */
 void rung_hitters_save(rung_hitters *h, rung_byte_writer *w);
+void rung_hitters_stream(rung_hitters *h, rung_sketch_put *put, void *ctx); /* in pieces */
 /* RUNG_OK, RUNG_ENOMEM, or RUNG_ECORRUPT for anything that save does not write.
  */
 RUNG_NODISCARD rung_status rung_hitters_load(const rung_alloc *alloc, uint64_t secret,

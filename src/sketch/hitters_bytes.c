@@ -15,28 +15,29 @@
 
 enum { VERSION = 1, CRC_BYTES = 4 };
 
-static uint32_t crc_of_written(const rung_byte_writer *w, size_t from) {
-    return w->lost ? 0 : rung_crc32c(0, w->start + from, (size_t)(w->at - w->start) - from);
+void rung_hitters_stream(rung_hitters *h, rung_sketch_put *put, void *ctx) {
+    rung_sketch_stream s;
+    uint8_t word[8];
+    rung__hitters_sort(h);
+    rung_sketch_stream_begin(&s, put, ctx);
+    rung_put_byte(&s.w, VERSION);
+    rung_put_number(&s.w, h->memory_bytes);
+    rung_put64(word, h->seed);
+    rung_put_bytes(&s.w, word, sizeof word);
+    rung_put_number(&s.w, h->total);
+    rung_put_number(&s.w, h->floor);
+    rung_put_number(&s.w, h->count);
+    for (uint32_t i = 0; i < h->count; i++) {
+        rung_sketch_stream_room(&s, RUNG_HITTERS_NAME_MAX + 3 * RUNG_NUMBER_BYTES_MAX);
+        rung_put_text(&s.w, rung__hitters_name(h, h->cells[i].place.entry));
+        rung_put_number(&s.w, h->cells[i].place.count);
+        rung_put_number(&s.w, rung__error_unpack(h->cells[h->cells[i].place.entry].entry.error));
+    }
+    rung_sketch_stream_end(&s);
 }
 
 void rung_hitters_save(rung_hitters *h, rung_byte_writer *w) {
-    size_t from = rung_byte_writer_length(w);
-    uint8_t word[8];
-    rung__hitters_sort(h);
-    rung_put_byte(w, VERSION);
-    rung_put_number(w, h->memory_bytes);
-    rung_put64(word, h->seed);
-    rung_put_bytes(w, word, sizeof word);
-    rung_put_number(w, h->total);
-    rung_put_number(w, h->floor);
-    rung_put_number(w, h->count);
-    for (uint32_t i = 0; i < h->count; i++) {
-        rung_put_text(w, rung__hitters_name(h, h->cells[i].place.entry));
-        rung_put_number(w, h->cells[i].place.count);
-        rung_put_number(w, rung__error_unpack(h->cells[h->cells[i].place.entry].entry.error));
-    }
-    rung_put32(word, crc_of_written(w, from));
-    rung_put_bytes(w, word, CRC_BYTES);
+    rung_hitters_stream(h, rung_sketch_put_writer, w);
 }
 
 static uint64_t get_word(rung_byte_reader *r) {

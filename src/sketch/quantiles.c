@@ -44,7 +44,7 @@ static size_t bytes_of(uint32_t capacity) {
            ((size_t)buffer_of(capacity) + sums_of(capacity)) * sizeof(uint64_t);
 }
 
-static uint32_t capacity_of(size_t memory_bytes) {
+uint32_t rung_quantiles_capacity_of(size_t memory_bytes) {
     uint32_t low = 1, high = (uint32_t)(memory_bytes / sizeof(rung__range));
     while (low + 1 < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -56,11 +56,15 @@ static uint32_t capacity_of(size_t memory_bytes) {
     return low;
 }
 
+double rung_quantiles_error_of(size_t memory_bytes) {
+    return 64 * 4.25 / rung_quantiles_capacity_of(memory_bytes);
+}
+
 rung_status rung_quantiles_create(const rung_quantiles_config *config, rung_quantiles **out) {
     if (config->memory_bytes < RUNG_QUANTILES_MEMORY_MIN ||
         config->memory_bytes > RUNG_QUANTILES_MEMORY_MAX)
         return RUNG_EINVAL;
-    uint32_t capacity = capacity_of(config->memory_bytes);
+    uint32_t capacity = rung_quantiles_capacity_of(config->memory_bytes);
     rung_quantiles *q = rung_alloc_get(config->alloc, bytes_of(capacity));
     if (!q)
         return RUNG_ENOMEM;

@@ -31,6 +31,7 @@
 #include "base/bytes.h"
 #include "base/slice.h"
 #include "base/status.h"
+#include "sketch/stream.h"
 
 #define RUNG_QUANTILES_MEMORY_MIN ((size_t)4 << 10)
 #define RUNG_QUANTILES_MEMORY_MAX ((size_t)64 << 20)
@@ -77,6 +78,10 @@ RUNG_NODISCARD rung_status rung_quantiles_merge(rung_quantiles *q, const rung_qu
 uint64_t rung_quantiles_count(const rung_quantiles *q);    /* keys seen */
 uint32_t rung_quantiles_capacity(const rung_quantiles *q); /* ranges at most */
 size_t rung_quantiles_memory(const rung_quantiles *q);     /* bytes held, at most memory_bytes */
+/* How many ranges so much memory holds. */
+uint32_t rung_quantiles_capacity_of(size_t memory_bytes);
+/* The bound in advance, as a share of the count: 64 * 4.25 / capacity. */
+double rung_quantiles_error_of(size_t memory_bytes);
 /* The least and the greatest key, exactly. False when there is none. */
 bool rung_quantiles_span(const rung_quantiles *q, uint64_t *least_out, uint64_t *greatest_out);
 
@@ -101,6 +106,7 @@ uint64_t rung_quantiles_error(const rung_quantiles *q);
 
 /* Sorts the buffer in place first, which changes no answer. */
 void rung_quantiles_save(rung_quantiles *q, rung_byte_writer *w);
+void rung_quantiles_stream(rung_quantiles *q, rung_sketch_put *put, void *ctx); /* in pieces */
 /* RUNG_OK, RUNG_ENOMEM, or RUNG_ECORRUPT for anything that save does not write.
  */
 RUNG_NODISCARD rung_status rung_quantiles_load(const rung_alloc *alloc, rung_slice bytes,

@@ -17,35 +17,38 @@
 
 enum { VERSION = 1, CRC_BYTES = 4 };
 
-static uint32_t crc_of_written(const rung_byte_writer *w, size_t from) {
-    return w->lost ? 0 : rung_crc32c(0, w->start + from, (size_t)(w->at - w->start) - from);
-}
-
-void rung_quantiles_save(rung_quantiles *q, rung_byte_writer *w) {
-    size_t from = rung_byte_writer_length(w);
+void rung_quantiles_stream(rung_quantiles *q, rung_sketch_put *put, void *ctx) {
+    enum { ITEM = 1 + 2 * RUNG_NUMBER_BYTES_MAX };
+    rung_sketch_stream s;
     uint64_t before = 0;
-    uint8_t crc[CRC_BYTES];
     rung__quantiles_sort_buffer(q);
-    rung_put_byte(w, VERSION);
-    rung_put_number(w, q->memory_bytes);
-    rung_put_number(w, q->step);
-    rung_put_number(w, q->count ? q->least : 0);
-    rung_put_number(w, q->greatest);
-    rung_put_number(w, q->range_count);
+    rung_sketch_stream_begin(&s, put, ctx);
+    rung_put_byte(&s.w, VERSION);
+    rung_put_number(&s.w, q->memory_bytes);
+    rung_put_number(&s.w, q->step);
+    rung_put_number(&s.w, q->count ? q->least : 0);
+    rung_put_number(&s.w, q->greatest);
+    rung_put_number(&s.w, q->range_count);
     for (uint32_t i = 0; i < q->range_count; i++) {
-        rung_put_byte(w, (uint8_t)rung__range_level(q->slots[i]));
-        rung_put_number(w, q->slots[i].last - before);
-        rung_put_number(w, rung__range_count(q->slots[i]));
+        rung_sketch_stream_room(&s, ITEM);
+        rung_put_byte(&s.w, (uint8_t)rung__range_level(q->slots[i]));
+        rung_put_number(&s.w, q->slots[i].last - before);
+        rung_put_number(&s.w, rung__range_count(q->slots[i]));
         before = q->slots[i].last;
     }
     before = 0;
-    rung_put_number(w, q->buffered);
+    rung_sketch_stream_room(&s, ITEM);
+    rung_put_number(&s.w, q->buffered);
     for (uint32_t i = 0; i < q->buffered; i++) {
-        rung_put_number(w, q->buffer[i] - before);
+        rung_sketch_stream_room(&s, ITEM);
+        rung_put_number(&s.w, q->buffer[i] - before);
         before = q->buffer[i];
     }
-    rung_put32(crc, crc_of_written(w, from));
-    rung_put_bytes(w, crc, sizeof crc);
+    rung_sketch_stream_end(&s);
+}
+
+void rung_quantiles_save(rung_quantiles *q, rung_byte_writer *w) {
+    rung_quantiles_stream(q, rung_sketch_put_writer, w);
 }
 
 static void read_ranges(rung_quantiles *q, rung_byte_reader *r) {

@@ -21,6 +21,7 @@
 #include "state/reviews.h"
 #include "state/season_reset.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <string.h>
 
@@ -134,7 +135,9 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
     w->end_ms = span->end_ms;
     w->season.ptr = season.len ? rung__copy_bytes(s, season.ptr, season.len) : NULL;
     w->season.len = season.len;
-    if ((season.len && !w->season.ptr) || rung__ranking_create(s, b, w) < 0) {
+    bool is_sketch = b->def->sketch != RUNG_SKETCH_NONE;
+    if ((season.len && !w->season.ptr) || rung__ranking_create(s, b, w) < 0 ||
+        (is_sketch && !(w->sketch = rung__sketch_new(s, b)))) {
         if (!w->season.ptr)
             w->season.len = 0;
         rung__window_free(s, b, w);
@@ -143,25 +146,34 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
     uint64_t words[3] = {kind, (uint64_t)span->ordinal,
                          season.len ? rung__bytes_hash(season.ptr, season.len) : 0};
     w->tag = rung__fact_digest(RUNG__FACT_WINDOW, b->serial, 1, words, 3).a;
+    if (w->sketch) /* counts from the moment the window is in the list */
+        w->entries = rung__sketch_digest(w, 0, w->sketch);
     return w;
 }
 
 /* Give back the rankings, keep the window. */
-static void window_empty(rung_state *s, rung__window *w) {
+static void window_empty(rung_state *s, rung__board *b, rung__window *w) {
     rung__holds_end(w);
     s->ladders_freed++;
     rung_ladder_destroy(w->ladder);
     w->ladder = NULL;
+    rung__sketch_free(s, b, w->sketch);
+    w->sketch = NULL;
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++)
-        rung__ranking_drop_slot(s, w, slot);
+        rung__ranking_drop_slot(s, b, w, slot);
     rung__ranking_drop_teams(s, w);
+}
+
+void rung__window_forget_rankings(rung_state *s, rung__board *b, rung__window *w) {
+    window_empty(s, b, w);
+    w->entries = (rung_digest){0, 0};
 }
 
 void rung__window_free(rung_state *s, rung__board *b, rung__window *w) {
     for (uint32_t k = 0; k < RUNG__KINDS; k++)
         if (b->current[k] == w)
             b->current[k] = NULL;
-    window_empty(s, w);
+    window_empty(s, b, w);
     rung_alloc_free(s->alloc, (void *)(uintptr_t)w->season.ptr, w->season.len);
     rung_alloc_free(s->alloc, w, sizeof *w);
 }
@@ -184,6 +196,8 @@ void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w) {
     b->windows[b->window_count++] = w;
     b->version = s->seq;
     rung__digest_add(&s->digest, window_digest(w));
+    if (w->sketch) /* entries of others were added when they were put */
+        rung__digest_add(&s->digest, w->entries);
     note_due(s, b, w);
 }
 
@@ -210,6 +224,7 @@ rung_digest rung__entries_digest(const rung__board *b, const rung__window *w) {
     rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
     for (rung_ladder_entry e; rung_ladder_next(&c, &e);)
         rung__digest_add(&d, rung__entry_digest(b, w, e.player, e.key));
+    rung__digest_add(&d, rung__sketches_digest(w));
     return d;
 }
 
@@ -255,7 +270,7 @@ static void window_forget(rung_state *s, rung__board *b, rung__window *w) {
     for (uint32_t k = 0; k < RUNG__KINDS; k++)
         if (b->current[k] == w)
             b->current[k] = NULL;
-    window_empty(s, w);
+    window_empty(s, b, w);
 }
 
 /* Drop a closed window from memory. Its name stays as long as it is needed. */
@@ -304,8 +319,8 @@ static void window_close(rung_state *s, rung__board *b, rung__window *w) {
     rung__digest_add(&s->digest, window_digest(w));
     rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
     for (rung_ladder_entry e; b->twin && s->is_noting && rung_ladder_next(&c, &e);)
-        rung__shadow_touch(s, e.player); /* its scopes count as they are now */
-    if (s->on_close && !b->twin) {
+        rung__shadow_touch(s, e.player);              /* its scopes count as they are now */
+    if (s->on_close && !b->twin && !b->def->sketch) { /* the archive keeps entries */
         rung_view view = rung__window_view(s, b, w);
         s->on_close(s->on_close_ctx, rung_names_id(s->board_ids, b->number), &view);
     }
@@ -415,10 +430,8 @@ rung_status rung__window_restore(rung_state *s, rung__board *b, uint32_t kind,
         return RUNG_ENOMEM;
     w->closed = closed;
     w->dropped = dropped;
-    if (dropped) {
-        rung_ladder_destroy(w->ladder);
-        w->ladder = NULL;
-    }
+    if (dropped)
+        rung__window_forget_rankings(s, b, w);
     rung__window_list_add(s, b, w);
     *out = w;
     return RUNG_OK;
@@ -524,6 +537,12 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
         return "update";
     if (a->half_life_ms != b->half_life_ms)
         return "half_life";
+    if (!a->sketch != !b->sketch)
+        return "kind";
+    if (a->sketch != b->sketch)
+        return "sketch";
+    if (a->sketch_memory != b->sketch_memory)
+        return "memory";
     return a->key.tie != b->key.tie ? "tie" : NULL;
 }
 
@@ -667,6 +686,11 @@ static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
     bool have[RUNG__SCOPE_SLOTS] = {false};
     if (teams_changed)
         rung__ranking_drop_teams(s, w);
+    if (w->sketch) { /* a fact names the slot; a new scope begins without the past */
+        rung_digest facts = rung__sketches_digest(w);
+        rung__digest_subtract(&s->digest, facts);
+        rung__digest_subtract(&w->entries, facts);
+    }
     memcpy(before, w->scopes, sizeof before);
     memset(w->scopes, 0, sizeof w->scopes);
     for (uint32_t i = 0; i < b->scope_count; i++)
@@ -679,7 +703,12 @@ static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
     rung__window gone = {0};
     memcpy(gone.scopes, before, sizeof before);
     for (uint32_t j = 0; j < old_count; j++)
-        rung__ranking_drop_slot(s, &gone, j);
+        rung__ranking_drop_slot(s, b, &gone, j);
+    if (w->sketch) {
+        rung_digest facts = rung__sketches_digest(w);
+        rung__digest_add(&s->digest, facts);
+        rung__digest_add(&w->entries, facts);
+    }
     for (uint32_t i = 0; i < b->scope_count; i++)
         if (!have[i] && rung__ranking_fill_slot(s, b, w, i) < 0)
             return RUNG_ENOMEM;
@@ -929,8 +958,11 @@ rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err
     rung__board *b = rung__board_find(s, e->defined.board);
     if (!b && rung__set_find(s, e->defined.board))
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a set has this name");
-    rung_status st = b ? rung__board_change(s, b, &e->defined.def, err)
-                       : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
+    rung_status st = rung_sketch_def_check(&e->defined.def, err);
+    if (st < 0)
+        return st;
+    st = b ? rung__board_change(s, b, &e->defined.def, err)
+           : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
     /* What a shadow was made of is outdated, unless it is there for an undo. */
     if (st == RUNG_OK && b->shadow && !b->shadow->was_live && !s->is_helper)
         rung__shadow_drop(s, b);

@@ -67,6 +67,7 @@ typedef struct rung__board {
     rung__window **windows;
     uint32_t window_count, window_cap;
     rung__window *current[RUNG__KINDS]; /* a cache: the last window used, of each kind but season */
+    uint32_t sketch_count;              /* rankings of a sketch board */
     int64_t rate_minute;
     rung_numbermap rate; /* submissions per player in that minute */
     rung_digest rate_digest;

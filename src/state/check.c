@@ -11,6 +11,7 @@
 #include "state/ranking.h"
 #include "state/reviews.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <string.h>
 
@@ -66,9 +67,32 @@ static const char *check_teams(const rung__board *b, const rung__window *w) {
     return w->team_ladder ? rung_ladder_check(w->team_ladder) : NULL;
 }
 
+/* The sketches of a window; counts them. */
+static const char *check_sketches(const rung__board *b, const rung__window *w, uint32_t *count) {
+    const char *wrong = NULL;
+    if (!w->sketch != !(b->def->sketch && w->ladder))
+        return "S1: a window has a sketch that it should not have, or none";
+    if (w->sketch) {
+        ++*count;
+        wrong = rung__sketch_check(w->sketch);
+    }
+    for (uint32_t slot = 0; !wrong && slot < RUNG__SCOPE_SLOTS; slot++)
+        for (uint32_t v = 0; !wrong && v < w->scopes[slot].sketch_cap; v++)
+            if (w->scopes[slot].sketches[v]) {
+                ++*count;
+                wrong = slot < b->scope_count ? rung__sketch_check(w->scopes[slot].sketches[v])
+                                              : "S1: a sketch of no scope";
+            }
+    return wrong;
+}
+
 static const char *check_board(const rung_state *s, const rung__board *b) {
+    uint32_t sketches = 0;
     for (uint32_t i = 0; i < b->window_count; i++) {
         const rung__window *w = b->windows[i];
+        const char *broken = check_sketches(b, w, &sketches);
+        if (broken)
+            return broken;
         if (!w->ladder) {
             if (!w->dropped)
                 return "a window has no ranking";
@@ -91,6 +115,8 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
             if (rung__sparse_get(&s->bans, e.player))
                 return "P3: a banned player is ranked";
     }
+    if (sketches != b->sketch_count)
+        return "S2: the sketches of a board are miscounted";
     const char *wrong = rung__rated_check(b);
     if (!wrong)
         wrong = rung__form_check(b);

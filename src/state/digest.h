@@ -39,6 +39,7 @@ typedef enum rung__fact {
     RUNG__FACT_BAN_END = 51,
     RUNG__FACT_BAN_SHADOW = 52,
     RUNG__FACT_EDITION = 60,
+    RUNG__FACT_SKETCH = 64,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,

@@ -68,7 +68,7 @@ static void reach_windows(rung_state *s, rung__lookahead *a, rung__prepared *p) 
         return;
     rung__board *b = p->board = rung__board_find(s, e->board);
     p->time_ms = p->ts_ms > s->time_ms ? p->ts_ms : s->time_ms;
-    if (!b || rung__score_check(b, e, NULL) < 0)
+    if (!b || b->def->sketch || rung__score_check(b, e, NULL) < 0)
         return;
     int64_t at_ms = e->has_at ? e->at_ms : p->time_ms;
     if (a->board != b || a->serial != b->serial || a->time_ms != p->time_ms || a->at_ms != at_ms)

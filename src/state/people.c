@@ -18,6 +18,7 @@
 #include "state/ranking.h"
 #include "state/reviews.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -708,6 +709,8 @@ rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_er
     uint32_t player;
     if (!b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+    if (b->def->sketch)
+        return rung__sketches_forget(s, b, e->removed.player) ? RUNG_OK : RUNG_UNCHANGED;
     if (rung_names_find(s->players, e->removed.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     return rung__entry_remove(s, b, player);
@@ -774,6 +777,7 @@ rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err)
     uint32_t player, i = 0, j = 0;
     rung__board *b;
     bool had_session = rung__sessions_end_of(s, e->erased.player);
+    had_session |= rung__sketches_forget_everywhere(s, e->erased.player);
     if (rung_names_find(s->players, e->erased.player, &player) != RUNG_OK)
         return had_session ? RUNG_OK
                            : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");

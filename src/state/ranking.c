@@ -17,6 +17,7 @@
 #include "state/hold_list.h"
 #include "state/lookahead.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 #include "state/team.h"
 
 #include <string.h>
@@ -434,8 +435,9 @@ void rung__ranking_drop_teams(rung_state *s, rung__window *w) {
     w->team_cap = 0;
 }
 
-void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
+void rung__ranking_drop_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot) {
     rung__scope *scope = &w->scopes[slot];
+    rung__sketches_drop_slot(s, b, scope);
     for (uint32_t v = 0; v < scope->cap; v++)
         rung_ladder_destroy(scope->ladders[v]);
     rung_arena_destroy(scope->arena);

@@ -45,7 +45,7 @@ uint32_t rung__value_in(const rung_state *s, const rung__board *b, const rung__w
 RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w,
                                                    uint32_t slot);
 RUNG_NODISCARD rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window *w);
-void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot);
+void rung__ranking_drop_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot);
 void rung__ranking_drop_teams(rung_state *s, rung__window *w);
 /* A team's key in the team ranking. */
 uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value);

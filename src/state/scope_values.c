@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "state/attribute.h"
 #include "state/ban.h"
+#include "state/sketch.h"
 
 #include <string.h>
 
@@ -96,6 +97,21 @@ static uint32_t keep_largest(rung_scope_size *list, uint32_t count, uint32_t lim
     return count;
 }
 
+static uint32_t span_of(const rung__scope *scope) {
+    uint32_t span = scope->cap > scope->sketch_cap ? scope->cap : scope->sketch_cap;
+    return span < RUNG_SCOPE_LOOK_MAX ? span : RUNG_SCOPE_LOOK_MAX;
+}
+
+/* Entries; of a sketch board submissions. */
+static uint32_t total_of(const rung__scope *scope, uint32_t value) {
+    if (value < scope->cap && scope->ladders[value])
+        return rung_ladder_count(scope->ladders[value]);
+    if (value >= scope->sketch_cap || !scope->sketches[value])
+        return 0;
+    uint64_t count = scope->sketches[value]->submissions;
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t limit,
                             rung_scope_size *sizes, uint32_t *values_out) {
     const rung__board *b = v->board;
@@ -108,8 +124,8 @@ uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t l
     *values_out = 0;
     const rung__scope *scope = w ? &w->scopes[slot] : NULL;
     const rung__attribute *names = &v->state->attributes[b->attribute[slot]];
-    for (uint32_t value = 0; scope && value < scope->cap && value < RUNG_SCOPE_LOOK_MAX; value++) {
-        uint32_t total = scope->ladders[value] ? rung_ladder_count(scope->ladders[value]) : 0;
+    for (uint32_t value = 0; scope && value < span_of(scope); value++) {
+        uint32_t total = total_of(scope, value);
         if (!total)
             continue;
         ++*values_out;

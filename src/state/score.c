@@ -15,6 +15,7 @@
 #include "state/ranking.h"
 #include "state/reviews.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <math.h>
 #include <string.h>
@@ -714,6 +715,209 @@ static rung_status hold_back(submission *u, rung_outcome *out, rung_err *err) {
     return RUNG_TENTATIVE;
 }
 
+/* ---- sketch boards ---- */
+
+/* The ranking that one submission changes, and its fact. */
+typedef struct target {
+    rung__window *window;
+    uint64_t place;
+    rung__sketch *sketch;
+} target;
+
+static rung_status sketch_add_of(const submission *u, rung__sketch_add *add, rung_err *err) {
+    const rung_board_def *def = u->b->def;
+    const rung_value value = u->e->values[0];
+    *add = (rung__sketch_add){.player = u->e->player, .weight = 1};
+    if (def->sketch == RUNG_SKETCH_COUNTS && def->update == RUNG_UPDATE_SUM) {
+        if (value.i < 1)
+            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s", "a counts board takes 1 and more",
+                                   value_field(u->e, 0));
+        add->weight = (uint64_t)value.i;
+    }
+    if (def->sketch != RUNG_SKETCH_PERCENTILE)
+        return RUNG_OK;
+    if (u->e->is_delta)
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "delta",
+                               "a percentile board has no score that it could be added to");
+    return rung_score_encode(&def->key.columns[0], value, &add->key) < 0
+               ? RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "not a number")
+               : RUNG_OK;
+}
+
+/* All rankings reached, with NULL for those that have to be made. */
+static uint32_t find_targets(const submission *u, target *targets, uint32_t *missing_out) {
+    uint32_t n = 0, missing = 0, slots[RUNG__SCOPE_SLOTS + 1], values[RUNG__SCOPE_SLOTS + 1];
+    rung__sketch *found[RUNG__SCOPE_SLOTS + 1];
+    static const rung__window none;
+    for (uint32_t i = 0; i < u->count; i++) {
+        rung__window *w = u->reached[i].window;
+        uint32_t count =
+            rung__sketches_of(u->s, u->b, w ? w : &none, u->player, slots, values, found);
+        for (uint32_t k = 0; k < count; k++) {
+            missing += found[k] == NULL;
+            targets[n] = (target){w, k ? rung__sketch_place(slots[k], values[k]) : 0, found[k]};
+            n++;
+        }
+    }
+    *missing_out = missing;
+    return n;
+}
+
+/* Take back rankings of scopes that nothing was added to. */
+static void release_sketches(submission *u) {
+    for (uint32_t i = 0; i < u->count; i++) {
+        rung__window *w = u->reached[i].fresh ? NULL : u->reached[i].window;
+        for (uint32_t slot = 0; w && slot < u->b->scope_count; slot++)
+            for (uint32_t v = 0; v < w->scopes[slot].sketch_cap; v++) {
+                rung__sketch **k = &w->scopes[slot].sketches[v];
+                if (!*k || (*k)->submissions)
+                    continue;
+                rung__sketch_free(u->s, u->b, *k);
+                *k = NULL;
+            }
+    }
+    release(u);
+}
+
+static rung_status secure_sketches(submission *u) {
+    rung_state *s = u->s;
+    uint32_t slots[RUNG__SCOPE_SLOTS + 1], values[RUNG__SCOPE_SLOTS + 1];
+    rung__sketch *found[RUNG__SCOPE_SLOTS + 1];
+    if (u->e->id.len && rung__ids_claim(s, u->b, u->e->id, &u->record, &u->old_record) < 0) {
+        u->record = RUNG__NONE;
+        return RUNG_ENOMEM;
+    }
+    if (u->fresh && rung__window_list_reserve(s, u->b, u->fresh) < 0)
+        return RUNG_ENOMEM;
+    for (uint32_t i = 0; i < u->count; i++) {
+        rung__reach *r = &u->reached[i];
+        if (!r->window) {
+            r->window = rung__window_new(s, u->b, r->kind, &r->span, r->season);
+            if (!r->window)
+                return RUNG_ENOMEM;
+            r->fresh = true;
+        }
+        uint32_t count = rung__sketches_of(s, u->b, r->window, u->player, slots, values, found);
+        for (uint32_t k = 1; k < count; k++)
+            if (!found[k] && rung__sketch_open_value(s, u->b, r->window, slots[k], values[k]) < 0)
+                return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+static void answer_sketch(const submission *u, const rung__sketch *first,
+                          const rung__sketch_add *add, rung_outcome *out) {
+    set_types(u->b, out);
+    out->values[0] = u->e->value_count ? u->e->values[0] : (rung_value){.i = 1};
+    rung_hitter row;
+    if (first->hitters && rung_hitters_find(first->hitters, add->player, &row) == RUNG_OK)
+        out->values[0].i = (int64_t)row.count;
+    out->next_number = RUNG__NONE;
+    uint64_t total = rung__sketch_size(first);
+    out->total = rung__sketch_size32(first);
+    if (!first->quantiles || rung__is_brief(u->s, u->e))
+        return;
+    rung_rank_bounds better;
+    rung_quantiles_below(first->quantiles, add->key, &better);
+    out->rank = better.estimate < UINT32_MAX ? (uint32_t)better.estimate + 1 : UINT32_MAX;
+    out->percentile = 100.0 * (double)(total - better.estimate) / (double)total;
+}
+
+static void commit_sketches(submission *u, const target *targets, uint32_t n,
+                            const rung__sketch_add *add, rung_outcome *out) {
+    rung_state *s = u->s;
+    for (uint32_t i = 0; i < u->count; i++) {
+        rung__reach *r = &u->reached[i];
+        if (r->fresh) {
+            rung__window_list_add(s, u->b, r->window);
+            if (r->kind != RUNG_WINDOW_SEASON)
+                u->b->current[r->kind] = r->window;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const target *t = &targets[i];
+        rung_digest fact = rung__sketch_digest(t->window, t->place, t->sketch);
+        bool is_known = t->place == 0 || t->sketch->submissions;
+        rung__sketch_put(t->sketch, add);
+        rung_digest change = rung__sketch_digest(t->window, t->place, t->sketch);
+        if (is_known)
+            rung__digest_subtract(&change, fact);
+        rung__digest_add(&s->digest, change);
+        rung__digest_add(&t->window->entries, change);
+    }
+    for (uint32_t i = 0; i < u->count && i < RUNG_OUTCOME_WINDOWS_MAX; i++) {
+        const rung__window *w = u->reached[i].window;
+        if (!rung__is_brief(s, u->e))
+            out->windows[out->window_count++] =
+                (rung_window_outcome){.kind = w->kind,
+                                      .ordinal = w->ordinal,
+                                      .season = w->season,
+                                      .changed = true,
+                                      .total = rung__sketch_size32(w->sketch)};
+    }
+    u->b->version = s->seq;
+    out->changed = true;
+    answer_sketch(u, u->reached[0].window->sketch, add, out);
+    if (u->record != RUNG__NONE)
+        rung__ids_remember(s, u->b, u->record, u->old_record, u->e, out);
+}
+
+static rung_status reach_sketches(submission *u, const rung__sketch_add *add, rung_outcome *out,
+                                  rung_err *err) {
+    target targets[RUNG__REACH_MAX * (RUNG__SCOPE_SLOTS + 1)];
+    uint32_t missing;
+    u->count = rung__reach_windows(u->s, u->b, u->at_ms, u->reached);
+    if (u->count == 0) {
+        out->rule = RUNG_RULE_WINDOW;
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window",
+                               "no window that contains the submission's time accepts scores");
+    }
+    for (uint32_t i = 0; i < u->count; i++) {
+        const rung__reach *r = &u->reached[i];
+        u->fresh += r->window == NULL;
+        u->ahead += r->window == NULL && r->span.start_ms > u->s->time_ms;
+    }
+    if (u->fresh && !rung__window_may_open(u->s, u->b, u->fresh, u->ahead))
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window", "window limit of the board reached");
+    uint32_t n = find_targets(u, targets, &missing);
+    for (uint32_t i = 0; i < n; i++)
+        if (targets[i].sketch && rung__sketch_is_full(targets[i].sketch, add))
+            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s", "the total would be out of range",
+                                   value_field(u->e, 0));
+    if (missing && !rung__sketch_has_room(u->b, missing))
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "memory",
+                               "a sketch board has at most %d rankings and %llu MiB in them",
+                               RUNG__SKETCHES_MAX,
+                               (unsigned long long)(RUNG__SKETCH_BYTES_MAX >> 20));
+    return RUNG_OK;
+}
+
+/* Nobody is interned, and nothing is judged: every submission counts. */
+static rung_status submit_to_sketch(submission *u, rung_outcome *out, rung_err *err) {
+    rung__reach room[RUNG__REACH_MAX];
+    target targets[RUNG__REACH_MAX * (RUNG__SCOPE_SLOTS + 1)];
+    rung__sketch_add add;
+    uint32_t missing;
+    u->b->submissions++;
+    rung_status st = check(u, false, out, err);
+    if (st != RUNG_OK)
+        return st;
+    u->reached = room;
+    st = sketch_add_of(u, &add, err);
+    if (st >= 0)
+        st = reach_sketches(u, &add, out, err);
+    if (st < 0)
+        return st;
+    st = secure_sketches(u);
+    if (st < 0) {
+        release_sketches(u);
+        return st;
+    }
+    uint32_t n = find_targets(u, targets, &missing);
+    commit_sketches(u, targets, n, &add, out);
+    return RUNG_OK;
+}
+
 static rung_status submit_shown(submission *u, rung_outcome *out, rung_err *err) {
     const rung__prepared *p = u->prepared;
     rung__reach room[RUNG__REACH_MAX];
@@ -761,6 +965,8 @@ static rung_status submit_shown(submission *u, rung_outcome *out, rung_err *err)
 }
 
 static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
+    if (u->b->def->sketch) /* where a ban of any kind refuses: nothing could be shown to the player alone */
+        return submit_to_sketch(u, out, err);
     uint32_t player = u->s->shadow_bans ? rung__ghost_find(u->s, u->e->player) : RUNG__NONE;
     rung__ghost ghost;
     if (player == RUNG__NONE)
@@ -783,6 +989,8 @@ static rung_status apply(rung_state *s, const rung_score_event *e, const rung__p
         return u.b ? submit(&u, out, err)
                    : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     bool made = !u.b;
+    if (u.b && u.b->def->sketch)
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "key", "it holds a sketch");
     if (made && rung__set_find(s, e->board))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "key", "it holds a set");
     if (made && e->when & RUNG_IF_XX) {
@@ -815,6 +1023,14 @@ void rung_state_judge(const rung_state *s, const rung_score_event *e, int64_t no
     u.b = rung__board_find(s, e->board);
     out->status = u.b ? check(&u, false, &first, err)
                       : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
+    if (out->status == RUNG_OK && u.b->def->sketch) {
+        rung__sketch_add add;
+        out->status = sketch_add_of(&u, &add, err);
+        if (out->status >= 0)
+            out->status = reach_sketches(&u, &add, &first, err);
+        out->rule = first.rule;
+        return;
+    }
     if (out->status == RUNG_OK)
         out->status = reach(&u, &first, err);
     out->rule = first.rule;

@@ -55,6 +55,8 @@ rung_status rung__shadow_create(rung_state *s, rung__board *b, const rung_board_
     rung__board *hidden;
     if (b->is_key)
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a Redis key without rules of its own");
+    if (b->def->sketch || def->sketch)
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a sketch board has no shadow");
     if (b->shadow)
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "job", "the board has a shadow");
     if (s->shadow_count >= RUNG_SHADOWS_MAX + (uint32_t)s->is_helper) /* it has one more */

@@ -22,6 +22,7 @@
 #include "state/reviews.h"
 #include "state/season_reset.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <string.h>
 
@@ -398,9 +399,14 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
     out->ladders++;
     out->entries += rung_ladder_count(w->ladder);
     out->bytes_entries += rung_ladder_memory(w->ladder);
+    out->bytes_entries += w->sketch ? rung__sketch_memory(w->sketch) : 0;
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++) {
         out->bytes_scopes += w->scopes[slot].cap * sizeof *w->scopes[slot].ladders +
                              rung_arena_memory(w->scopes[slot].arena);
+        out->bytes_scopes += w->scopes[slot].sketch_cap * sizeof(rung__sketch *);
+        for (uint32_t v = 0; v < w->scopes[slot].sketch_cap; v++)
+            if (w->scopes[slot].sketches[v])
+                out->bytes_scopes += rung__sketch_memory(w->scopes[slot].sketches[v]);
         for (uint32_t v = 0; v < w->scopes[slot].cap; v++)
             if (w->scopes[slot].ladders[v]) {
                 out->ladders++;

@@ -243,6 +243,8 @@ struct rung_view {     /* fields without a comment are private; valid until the 
     rung_slice season;
     const rung_state *state;
     const void *board, *window, *ladder; /* ladder NULL: nobody is ranked here */
+    rung_sketch_kind sketch_kind; /* public: of a sketch board; total and distinct are 0 then */
+    const void *sketch;
     bool teams;
     int64_t now_ms;
 };
@@ -264,6 +266,9 @@ typedef struct rung_row {
     double percentile;
     uint32_t members;   /* team views */
     uint32_t list_rank; /* friends and lists: rank within the list, in the view's style */
+    /* Of a counts board: the true sum lies between them; values[0] is `high`. */
+    bool has_bounds;
+    uint64_t low, high;
 } rung_row;
 
 /* Rows [offset, offset + limit) in order. Returns how many it wrote. */
@@ -307,7 +312,7 @@ typedef struct rung_bucket {
     /* By width: [low, high), and the last bucket includes high. By count: the smallest and largest score in the
          * bucket. */
     rung_value low, high;
-    uint32_t count;
+    uint64_t count;
 } rung_bucket;
 
 /* Split the range of scores (first column) into `n` buckets of equal width, ascending. Integer and decimal edges are

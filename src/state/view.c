@@ -7,6 +7,8 @@
 #include "state/decay.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/sketch.h"
+#include "state/sketch_view.h"
 #include "state/team.h"
 
 #include <math.h>
@@ -65,7 +67,8 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
 
 /* "country:FI" -> the ladder of that value; NULL in an empty ranking. */
 static rung_status choose_scope(const rung_state *s, const rung__board *b, const rung__window *w,
-                                rung_slice scope, const rung_ladder **out, rung_err *err) {
+                                rung_slice scope, const rung_ladder **out,
+                                const rung__sketch **sketch_out, rung_err *err) {
     const char *colon = memchr(scope.ptr, ':', scope.len);
     if (!colon)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "must be attribute:value");
@@ -73,6 +76,7 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
     rung_slice value = rung_slice_of(colon + 1, scope.len - name.len - 1);
     uint32_t slot = 0, number;
     *out = NULL;
+    *sketch_out = NULL;
     while (slot < b->def->scope_count && !rung_slice_eq(b->def->scopes[slot], name))
         slot++;
     if (slot == b->def->scope_count)
@@ -83,6 +87,8 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
         return RUNG_OK;
     if (number < w->scopes[slot].cap)
         *out = w->scopes[slot].ladders[number];
+    if (number < w->scopes[slot].sketch_cap)
+        *sketch_out = w->scopes[slot].sketches[number];
     return RUNG_OK;
 }
 
@@ -100,6 +106,8 @@ rung_view rung__window_view(const rung_state *s, const rung__board *b, const run
                        .board = b,
                        .window = w,
                        .ladder = w->ladder,
+                       .sketch_kind = b->def->sketch,
+                       .sketch = w->sketch,
                        .now_ms = s->time_ms};
 }
 
@@ -142,8 +150,15 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
                        .board = b,
                        .window = w,
                        .teams = q->teams,
+                       .sketch_kind = b->def->sketch,
                        .now_ms = now_ms};
     const rung_ladder *ladder = w ? w->ladder : NULL;
+    const rung__sketch *sketch = w ? w->sketch : NULL;
+    if (b->def->sketch) { /* equal bounds cannot be told apart */
+        if (q->has_rank && q->rank != RUNG_RANK_SPARSE)
+            return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "rank", "a sketch board ranks sparse");
+        out->rank = RUNG_RANK_SPARSE;
+    }
     if (q->teams) {
         if (!b->def->has_teams)
             return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "teams", "the board has no team ranking");
@@ -151,11 +166,12 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
             return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "not with teams");
         ladder = w ? w->team_ladder : NULL;
     } else if (q->scope.len) {
-        st = choose_scope(s, b, w, q->scope, &ladder, err);
+        st = choose_scope(s, b, w, q->scope, &ladder, &sketch, err);
         if (st != RUNG_OK)
             return st;
     }
     out->ladder = ladder;
+    out->sketch = sketch;
     out->total = ladder ? rung_ladder_count(ladder) : 0;
     out->distinct = ladder ? rung_ladder_distinct(ladder) : 0;
     return RUNG_OK;
@@ -194,6 +210,7 @@ static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t in
     row->index = index;
     row->number = e->player;
     read_values(v, e->key, row);
+    row->has_bounds = false;
     row->members = v->teams ? ((const rung__window *)v->window)->teams[e->player].members : 0;
     row->list_rank = 0;
 }
@@ -261,6 +278,8 @@ static bool find_entry(const rung_view *v, rung_slice id, rung_ladder_entry *e) 
 }
 
 uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung_row *rows) {
+    if (v->sketch_kind)
+        return rung__sketch_top(v, offset, limit, rows);
     if (offset >= v->total)
         return 0;
     uint32_t count = v->total - offset < limit ? v->total - offset : limit;
@@ -272,6 +291,11 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
                              uint32_t *count_out, uint32_t *self_out) {
     rung_ladder_cursor c;
     uint32_t number, index;
+    if (v->sketch_kind) { /* many names may share its bounds: it has no neighbours */
+        *count_out = 1;
+        *self_out = 0;
+        return rung__sketch_row(v, id, rows);
+    }
     if (!v->ladder || rung_names_find(names_of(v), id, &number) != RUNG_OK ||
         rung_ladder_seek_player(v->ladder, number, &c, &index) != RUNG_OK)
         return RUNG_NOT_FOUND;
@@ -322,6 +346,10 @@ void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_
                     bool *found) {
     for (uint32_t i = 0; i < n; i++) {
         rung_ladder_entry e;
+        if (v->sketch_kind) {
+            found[i] = rung__sketch_row(v, ids[i], &rows[i]) == RUNG_OK;
+            continue;
+        }
         found[i] = find_entry(v, ids[i], &e);
         if (found[i])
             read_one(v, &e, &rows[i]);
@@ -651,7 +679,8 @@ static void window_info(const rung__window *w, rung_window_info *out) {
                               .end_ms = w->end_ms,
                               .season = w->season,
                               .closed = w->closed,
-                              .total = rung_ladder_count(w->ladder),
+                              .total = w->sketch ? rung__sketch_size32(w->sketch)
+                                                 : rung_ladder_count(w->ladder),
                               .digest = w->entries};
     if (w->kind == 0)
         memcpy(out->id, "all", 4);

@@ -25,7 +25,9 @@ typedef struct rung__team {
 typedef struct rung__scope {
     rung_ladder **ladders;
     uint32_t cap;
-    rung_arena *arena; /* holds the nodes of all of them; NULL until the first */
+    rung_arena *arena;              /* holds the nodes of all of them; NULL until the first */
+    struct rung__sketch **sketches; /* of a sketch board, instead of ladders; by value number */
+    uint32_t sketch_cap;
 } rung__scope;
 
 typedef struct rung__window {
@@ -34,10 +36,11 @@ typedef struct rung__window {
     rung_slice season; /* owned */
     int64_t start_ms, end_ms;
     bool closed;
-    bool dropped;        /* closed and out of memory; kept so that it does not open again */
-    uint64_t tag;        /* identifies the window in digests */
-    rung_digest entries; /* the digest of its entries; as rung__entries_digest() */
-    rung_ladder *ladder;
+    bool dropped;                /* closed and out of memory; kept so that it does not open again */
+    uint64_t tag;                /* identifies the window in digests */
+    rung_digest entries;         /* the digest of its entries; as rung__entries_digest() */
+    rung_ladder *ladder;         /* empty on a sketch board */
+    struct rung__sketch *sketch; /* of a sketch board, while the window is in memory; else NULL */
     rung__scope scopes[RUNG__SCOPE_SLOTS];
     rung_ladder *team_ladder; /* value numbers as players; NULL without teams */
     rung__team *teams;        /* by value number */
@@ -61,6 +64,8 @@ rung__window *rung__window_find(const struct rung__board *b, uint32_t kind, int6
 rung__window *rung__window_new(rung_state *s, struct rung__board *b, uint32_t kind,
                                const rung_window *span, rung_slice season);
 void rung__window_free(rung_state *s, struct rung__board *b, rung__window *w);
+/* Of one that is not in the list yet: it will be there as dropped. */
+void rung__window_forget_rankings(rung_state *s, struct rung__board *b, rung__window *w);
 RUNG_NODISCARD rung_status rung__window_list_reserve(rung_state *s, struct rung__board *b,
                                                      uint32_t more);
 void rung__window_list_add(rung_state *s, struct rung__board *b, rung__window *w); /* reserved */

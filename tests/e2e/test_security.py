@@ -150,6 +150,18 @@ class Limits(ServerTest):
     def attributes(self):
         return [status_of(self.serve().put("/v1/players/ada", {f"a{i}": "x" for i in range(40)}))]
 
+    @row("rankings of a sketch board")
+    def sketches(self):
+        server = self.serve(data=False)
+        server.put("/v1/boards/who", {"kind": "sketch", "sketch": "distinct", "memory": "64MiB", "scopes": ["country"]})
+        for i in range(1, 17):  # everybody's and 15 countries of 64 MiB
+            server.put(f"/v1/players/p{i}", {"country": f"c{i}"})
+            answer = server.post("/v1/boards/who/scores", {"player": f"p{i}"})
+            if i < 16 and answer.status != 200:
+                return [status_of(answer) + " too early"]
+        self.assertEqual(answer.json["field"], "memory")
+        return [status_of(answer)]
+
     @row("friends of a player")
     def friends(self):
         server = self.serve("--limits-body", "8MiB")

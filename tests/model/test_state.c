@@ -546,7 +546,7 @@ static void ask_count_range(run *r, const rung_view *a, const model_view *b) {
  * and the counts be true. */
 static void check_real_buckets(const run *r, const model_view *b, uint32_t n,
                                const rung_bucket *buckets) {
-    uint32_t sum = 0;
+    uint64_t sum = 0;
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (uint32_t k = 0; k < b->total; k++) {
         double x = b->rows[k].row.values[0].d;
@@ -608,7 +608,7 @@ static void ask_by_count(run *r, const rung_view *a, const model_view *b) {
     bool is_real = b->key.columns[0].type == RUNG_SCORE_REAL;
     SAME_U(r, "buckets", count, n < b->total ? n : b->total);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t size = buckets[i].count;
+        uint32_t size = (uint32_t)buckets[i].count;
         if (size != b->total / count && size != (b->total + count - 1) / count)
             differ(r, __FILE__, __LINE__, "bucket %u of %u has %u of %u", i, count, size, b->total);
         rung_value x = b->rows[first].row.values[0], y = b->rows[first + size - 1].row.values[0];

@@ -360,6 +360,32 @@ static void make_rating(event_gen *g, rung_board_def *d) {
     }
 }
 
+/* Turn a definition into that of a sketch board. */
+static void make_sketch(event_gen *g, rung_board_def *d) {
+    static const rung_update updates[] = {[RUNG_SKETCH_COUNTS] = RUNG_UPDATE_SUM,
+                                          [RUNG_SKETCH_PERCENTILE] = RUNG_UPDATE_BEST,
+                                          [RUNG_SKETCH_DISTINCT] = RUNG_UPDATE_COUNT};
+    d->sketch = (rung_sketch_kind)(1 + below(g, 3));
+    d->update = updates[d->sketch];
+    d->half_life_ms = 0;
+    d->limits = 0;
+    d->rule_count = 0;
+    d->has_teams = false;
+    d->review = RUNG_REVIEW_NONE;
+    d->review_top = 0;
+    d->review_ms = 0;
+    d->review_outcome = RUNG_VERDICT_REJECT;
+    d->snapshot_every_ms = 0;
+    d->snapshot_top = d->snapshot_keep = 0;
+    d->key.column_count = 1;
+    if (d->sketch != RUNG_SKETCH_PERCENTILE)
+        d->key.columns[0] = (rung_column){RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0};
+    d->sketch_memory = (uint32_t)edgy(g, RUNG_SKETCH_MEMORY_MIN, RUNG_SKETCH_MEMORY_MAX);
+    if (d->sketch == RUNG_SKETCH_COUNTS)
+        d->sketch_top = (uint32_t)edgy(g, 0, RUNG_SKETCH_TOP_MAX);
+    d->sketch_error = one_in(g, 2) ? 0 : (double)between(g, 1, 999) / 1024;
+}
+
 static void make_def(event_gen *g, rung_board_def *d) {
     *d = rung_board_def_default();
     if (one_in(g, 2))
@@ -377,6 +403,8 @@ static void make_def(event_gen *g, rung_board_def *d) {
     d->writers = (rung_writers)below(g, 2);
     if (one_in(g, 6))
         make_rating(g, d);
+    else if (one_in(g, 6))
+        make_sketch(g, d);
 }
 
 void event_gen_def(event_gen *g, rung_board_def *def_out) {
@@ -813,6 +841,9 @@ static void print_def(FILE *f, const rung_board_def *d) {
     if (d->snapshot_every_ms)
         fprintf(f, " snapshots=%" PRId64 "/%u/%u", d->snapshot_every_ms, d->snapshot_top,
                 d->snapshot_keep);
+    if (d->sketch)
+        fprintf(f, " sketch=%u/%u/%u/%a", d->sketch, d->sketch_memory, d->sketch_top,
+                d->sketch_error);
     if (d->review || d->review_ms || d->review_outcome)
         fprintf(f, " review=%d/%u/%" PRId64 "/%d", (int)d->review, d->review_top, d->review_ms,
                 (int)d->review_outcome);

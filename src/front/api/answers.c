@@ -22,6 +22,17 @@ void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64
     write_span(w, start_ms, end_ms, closed);
 }
 
+static void write_sketch(rung_json_writer *w, const rung_sketch_info *s) {
+    RUNG_JSON_MEMBER(w, "approximate", bool, true);
+    RUNG_JSON_MEMBER(w, "error", uint, s->error);
+    RUNG_JSON_MEMBER(w, "counted", uint, s->total);
+    RUNG_JSON_MEMBER(w, "memory", uint, s->memory_bytes);
+    RUNG_JSON_OPEN(w, "distinct", object);
+    RUNG_JSON_MEMBER(w, "players", uint, s->players);
+    RUNG_JSON_MEMBER(w, "error", fixed, s->players_error_ppm, 6);
+    rung_json_close_object(w);
+}
+
 void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
     RUNG_JSON_MEMBER(w, "board", string, k->board);
     rung_slice window_id = rung_slice_of(k->window_id, k->window_id_len);
@@ -36,6 +47,8 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
     RUNG_JSON_MEMBER(w, "rank_style", word, rung_rank_words[k->rank]);
     RUNG_JSON_MEMBER(w, "total", uint, k->total);
     RUNG_JSON_MEMBER(w, "seq", uint, k->seq);
+    if (k->sketch.kind)
+        write_sketch(w, &k->sketch);
 }
 
 /* ---- rows ---- */
@@ -176,6 +189,10 @@ static void write_player_row(rung_json_writer *w, const rung_ranking *k, const r
     rung_values_json_write(w, k->def, row->values, row->value_count);
     if (rung_update_is_rating(k->def->update))
         write_rating(w, k, row);
+    if (row->has_bounds) {
+        RUNG_JSON_MEMBER(w, "low", uint, row->low);
+        RUNG_JSON_MEMBER(w, "high", uint, row->high);
+    }
     if (row->has_at)
         RUNG_JSON_MEMBER(w, "at", time, row->at_ms);
 }
@@ -220,7 +237,7 @@ static void write_window_outcome(rung_json_writer *w, const rung_window_outcome 
     RUNG_JSON_MEMBER(w, "id", string, rung_slice_of(id, len));
     RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
     RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, o->rank_before);
-    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "rank", uint_or_null, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
     rung_json_close_object(w);
 }
@@ -272,7 +289,7 @@ void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_sl
     RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
     RUNG_JSON_MEMBER(w, "duplicate", bool, o->duplicate);
     RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, o->rank_before);
-    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "rank", uint_or_null, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
     write_percentile(w, o->percentile);
     RUNG_JSON_MEMBER(w, "passed", uint, o->passed);
@@ -297,7 +314,7 @@ void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint6
         RUNG_JSON_MEMBER(w, "duplicate", bool, true);
     RUNG_JSON_KEY(w, "score");
     rung_score_json_write(w, score, o->values[0]);
-    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "rank", uint_or_null, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
     if (o->tentative)
         RUNG_JSON_MEMBER(w, "tentative", bool, true);

@@ -28,12 +28,13 @@ static rung_ranking ranking_of(const rung_state *s, const rung_live_spec *spec,
                       .end_ms = view->end_ms,
                       .closed = view->closed,
                       .rank = view->rank,
-                      .total = view->total,
+                      .total = rung_view_size(view),
                       .has_numbers = true,
                       .seq = rung_state_seq(s)};
     if (rung_state_board(s, spec->board, &k.def) != RUNG_OK)
         k.def = NULL;
     k.window_id_len = rung_window_id_write(view->kind, view->ordinal, view->season, k.window_id);
+    rung_view_sketch(view, &k.sketch);
     return k;
 }
 

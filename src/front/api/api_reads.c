@@ -380,12 +380,26 @@ typedef struct at_score {
     rung_read read; /* the first member */
     rung_value values[RUNG_COLUMNS_MAX];
     uint32_t value_count, rank;
+    bool is_estimate; /* `place` instead of `rank` */
+    rung_place place;
 } at_score;
+
+static void write_place(rung_json_writer *w, const rung_place *p) {
+    RUNG_JSON_MEMBER(w, "rank", uint, p->rank);
+    RUNG_JSON_MEMBER(w, "rank_low", uint, p->rank_low);
+    RUNG_JSON_MEMBER(w, "rank_high", uint, p->rank_high);
+    RUNG_JSON_MEMBER(w, "percentile", real, p->percentile);
+    RUNG_JSON_MEMBER(w, "percentile_low", real, p->percentile_low);
+    RUNG_JSON_MEMBER(w, "percentile_high", real, p->percentile_high);
+}
 
 static void write_at_score(rung_json_writer *w, const rung_read *r) {
     const at_score *a = (const at_score *)r;
     rung_values_json_write(w, r->q.k.def, a->values, a->value_count);
-    RUNG_JSON_MEMBER(w, "rank", uint, a->rank);
+    if (a->is_estimate)
+        write_place(w, &a->place);
+    else
+        RUNG_JSON_MEMBER(w, "rank", uint, a->rank);
     rung_answer_rows(w, &r->q.k, "above", r->q.rows, r->q.self, false);
     rung_answer_rows(w, &r->q.k, "below", r->q.rows + r->q.self, r->q.count - r->q.self, false);
 }
@@ -409,10 +423,16 @@ void rung_api_at_score(rung_call *c) {
     rung_view view;
     rung_err err = {0};
     at_score a = {.read = begin(c, RUNG_ASK_MEMORY, write_at_score)};
+    a.read.q.sketches = 1u << RUNG_SKETCH_PERCENTILE;
     if (!open_ranking(&a.read, &view, false))
         return;
     rung_status st = read_scores(c, &a, &err);
-    if (st >= 0)
+    a.is_estimate = view.sketch_kind != RUNG_SKETCH_NONE;
+    if (st >= 0 && a.is_estimate)
+        st = rung_view_place(&view, a.values[0], &a.place) == RUNG_OK
+                 ? RUNG_OK
+                 : RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "score", "not a score of the board");
+    else if (st >= 0)
         st = rung_view_at_score(&view, a.value_count, a.values, rung__call_count(c, "around"),
                                 &a.rank, a.read.q.rows, &a.read.q.count, &a.read.q.self, &err);
     if (st < 0)
@@ -437,7 +457,10 @@ static void write_target(rung_json_writer *w, const rung_read *r) {
         return;
     }
     RUNG_JSON_KEY(w, "score");
-    rung_json_write_null(w);
+    if (r->q.has_target)
+        rung_score_json_write(w, &r->q.k.def->key.columns[0], r->q.target);
+    else
+        rung_json_write_null(w);
     RUNG_JSON_KEY(w, "entry");
     rung_json_write_null(w);
 }
@@ -500,7 +523,7 @@ void rung_api_count(rung_call *c) {
 typedef struct distribution {
     rung_read read; /* the first member */
     const rung_view *view;
-    rung_bucket *buckets;
+    const rung_bucket *buckets;
     uint32_t count;
 } distribution;
 
@@ -509,7 +532,10 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
     rung_row row;
     RUNG_JSON_OPEN(w, "quantiles", array);
     for (size_t i = 0; i < RUNG_COUNT_OF(percents); i++) {
-        if (rung_view_quantile(d->view, percents[i], 100, &row) != RUNG_OK)
+        memset(row.values, 0, sizeof row.values);
+        if (d->view->sketch_kind
+                ? rung_view_score_at_percent(d->view, percents[i], &row.values[0]) != RUNG_OK
+                : rung_view_quantile(d->view, percents[i], 100, &row) != RUNG_OK)
             break;
         rung_json_open_object(w);
         RUNG_JSON_MEMBER(w, "top_percent", uint, percents[i]);
@@ -544,11 +570,11 @@ void rung_api_distribution(rung_call *c) {
     rung_bucket buckets[RUNG_API_ROWS_MAX];
     distribution d = {
         .read = begin(c, RUNG_ASK_MEMORY, write_distribution), .view = &view, .buckets = buckets};
+    d.read.q.sketches = 1u << RUNG_SKETCH_PERCENTILE;
     if (!open_ranking(&d.read, &view, false))
         return;
-    uint32_t n = rung__call_count(c, "buckets");
-    d.count = rung__call_arg(c, "by")->number ? rung_view_distribution_by_count(&view, n, buckets)
-                                              : rung_view_distribution_by_width(&view, n, buckets);
+    d.count = rung_view_spread(&view, rung__call_count(c, "buckets"),
+                               rung__call_arg(c, "by")->number, buckets);
     answer(&d.read);
 }
 
@@ -649,6 +675,7 @@ void rung_api_scope_values(rung_call *c) {
     uint32_t limit = rung__call_count(c, "limit");
     scope_list list = {.read = begin(c, RUNG_ASK_MEMORY, write_scope),
                        .attribute = rung__call_arg(c, "attribute")->text};
+    list.read.q.sketches = ~0u; /* any of them */
     if (!open_ranking(&list.read, &view, false))
         return;
     list.sizes = rung__call_alloc(c, limit * sizeof *list.sizes);

@@ -273,7 +273,7 @@ SCHEMA(rung_board_list_schema, "BoardList", "Boards, a page at a time.",
 static SCHEMA(window_outcome_schema, "WindowOutcome", "A submission's effect in one window.",
               ALWAYS("id", STRING, "`2026-W46`, `all`, ..."),
               ALWAYS("changed", FLAG, "Did the entry change?"), RANK_BEFORE,
-              ALWAYS("rank", INTEGER, "In the board's rank style."),
+              ALWAYS("rank", INTEGER_OR_NULL, "In the board's rank style; null on a sketch board."),
               ALWAYS("total", INTEGER, "Entries in the window."));
 static const rung_field any_window_outcome =
     FIELD("*", OBJECT(window_outcome_schema), "By kind of window, seasons by name.");
@@ -427,25 +427,27 @@ SCHEMA(
            "The last submissions that broke something, newest first, up to 20."),
     SEQ);
 
-SCHEMA(rung_outcome_schema, "Outcome", "The outcome of a submission.",
-       ALWAYS("player", STRING, "Who scored."),
-       ALWAYS("score", SCORE, "The score that stands now."),
-       FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
-       ALWAYS("changed", FLAG, "Did any ranking change?"),
-       ALWAYS("duplicate", FLAG, "The id was used before: this is the first answer."), RANK_BEFORE,
-       ALWAYS("rank", INTEGER, "In the board's rank style, in the first window reached."),
-       ALWAYS("total", INTEGER, "Entries there."),
-       ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."),
-       ALWAYS("passed", INTEGER, "Places gained."),
-       ALWAYS("next", OBJECT_OR_NULL(next_schema), "Null at the top."),
-       ALWAYS("windows", OBJECT(window_outcomes_schema),
-              "Each window reached; empty for a duplicate."),
-       FIELD("flagged", ARRAY(finding_schema),
-             "Present if it broke rules whose action is `flag`: which ones."),
-       FIELD("tentative", FLAG,
-             "Present if true: it waits for a review; score and rank are those it would have."),
-       FIELD("review", STRING, "When tentative: the id of the review."),
-       FIELD("rules", ARRAY(finding_schema), "When tentative: the rules that it broke."), SEQ);
+SCHEMA(
+    rung_outcome_schema, "Outcome", "The outcome of a submission.",
+    ALWAYS("player", STRING, "Who scored."), ALWAYS("score", SCORE, "The score that stands now."),
+    FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
+    ALWAYS("changed", FLAG, "Did any ranking change?"),
+    ALWAYS("duplicate", FLAG, "The id was used before: this is the first answer."), RANK_BEFORE,
+    ALWAYS("rank", INTEGER_OR_NULL,
+           "In the board's rank style, in the first window reached; of a percentile board by the "
+           "estimate, of other sketch boards null."),
+    ALWAYS("total", INTEGER, "Entries there."),
+    ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."),
+    ALWAYS("passed", INTEGER, "Places gained."),
+    ALWAYS("next", OBJECT_OR_NULL(next_schema), "Null at the top."),
+    ALWAYS("windows", OBJECT(window_outcomes_schema),
+           "Each window reached; empty for a duplicate."),
+    FIELD("flagged", ARRAY(finding_schema),
+          "Present if it broke rules whose action is `flag`: which ones."),
+    FIELD("tentative", FLAG,
+          "Present if true: it waits for a review; score and rank are those it would have."),
+    FIELD("review", STRING, "When tentative: the id of the review."),
+    FIELD("rules", ARRAY(finding_schema), "When tentative: the rules that it broke."), SEQ);
 
 /* Without type and title, to keep lines short. */
 static const rung_schema line_problem_schema = {.name = "LineProblem",
@@ -458,7 +460,8 @@ SCHEMA(rung_batch_result_schema, "BatchResult", "The outcome of one submission o
        FIELD("changed", FLAG, "Did any ranking change?"),
        FIELD("duplicate", FLAG, "Present if true: the id was used before."),
        FIELD("score", SCORE, "The score that stands now."),
-       FIELD("rank", INTEGER, "In the first window reached."),
+       FIELD("rank", INTEGER_OR_NULL,
+             "In the first window reached; null on a sketch board that has none."),
        FIELD("total", INTEGER, "Entries there."),
        FIELD("flagged", FLAG, "Present if true: it broke rules whose action is `flag`."),
        FIELD("tentative", FLAG,
@@ -499,6 +502,8 @@ static SCHEMA(
     ALWAYS("score", SCORE, "The score."),
     FIELD("columns", OBJECT(columns_schema), "Its further columns, if the board has any."),
     FIELD("rating", OBJECT(card_schema), "Of a rating board, while the window is in memory."),
+    FIELD("low", INTEGER, "Of a counts board: the true sum is at least this ..."),
+    FIELD("high", INTEGER, "... and at most this, which is also `score`."),
     FIELD("at", TIME, "The time that decides ties; absent if ties go by player."),
     ALWAYS("percentile", NUMBER, "Percent of entries at or below the score."));
 
@@ -508,6 +513,10 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
               ALWAYS("score", SCORE, "Sum, mean or sum of the best."),
               ALWAYS("members", INTEGER, "Ranked players."),
               ALWAYS("percentile", NUMBER, "Percent of teams at or below the score."));
+
+static SCHEMA(distinct_schema, "Distinct", "How many different players there were.",
+              ALWAYS("players", INTEGER, "The number, estimated."),
+              ALWAYS("error", NUMBER, "The standard error, as a share of it; 0: it is exact."));
 
 /* The head of every ranked answer. */
 #define HEAD                                                                                       \
@@ -519,7 +528,15 @@ static SCHEMA(team_row_schema, "TeamEntry", "One team.",
         ALWAYS("closed", FLAG, "A closed window takes no more scores."),                           \
         ALWAYS("scope", STRING_OR_NULL, "`country:FI`; null: everybody."),                         \
         ALWAYS("rank_style", WORDS(rung_rank_words), "How ranks count ties."),                     \
-        ALWAYS("total", INTEGER, "Entries of the ranking."), SEQ
+        ALWAYS("total", INTEGER,                                                                   \
+               "Entries of the ranking; of a sketch board: names held, scores, or players."),      \
+        SEQ, FIELD("approximate", FLAG, "Present and true when the answer is not exact."),         \
+        FIELD("error", INTEGER,                                                                    \
+              "When approximate: no answer is off by more; of a counts board also the most that "  \
+              "anybody can have who is not listed."),                                              \
+        FIELD("counted", INTEGER, "Of a sketch board: the sum of all counts, or all scores."),     \
+        FIELD("memory", INTEGER, "Of a sketch board: bytes of this ranking."),                     \
+        FIELD("distinct", OBJECT(distinct_schema), "How many different players there were.")
 
 #define ROWS(field, text)      ALWAYS(field, ARRAY(row_schema), (text))
 #define ONE_ROW(text)          ALWAYS("entry", OBJECT(row_schema), (text))
@@ -632,6 +649,11 @@ SCHEMA(rung_at_score_schema, "AtScore", "The rank a score would have.", HEAD,
        ALWAYS("score", SCORE, "The score asked about."),
        FIELD("columns", OBJECT(columns_schema), "Its further columns."),
        ALWAYS("rank", INTEGER, "The rank a new player would have with it, now."),
+       FIELD("rank_low", INTEGER, "When approximate: the rank is at least this ..."),
+       FIELD("rank_high", INTEGER, "... and at most this."),
+       FIELD("percentile", NUMBER, "When approximate: percent of scores at or below it."),
+       FIELD("percentile_low", NUMBER, "It is at least this ..."),
+       FIELD("percentile_high", NUMBER, "... and at most this."),
        ROWS("above", "Those who would stand above, best first."),
        ROWS("below", "Those who would stand below, best first."));
 

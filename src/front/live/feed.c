@@ -15,6 +15,8 @@
  *   2. For a board outside the topic's sight only its id is known. */
 #include "front/live/topic.h"
 
+#include "state/sketches.h"
+
 #include "model/calendar.h"
 
 #include <string.h>
@@ -213,7 +215,7 @@ static void write_event(rung__topic *t, rung_json_writer *w, const standing *the
     write_window(w, now->view.kind, now->view.ordinal, t->spec.window);
     write_rank(w, "rank_before", then->is_ranked && is_same_window, then->rank);
     write_rank(w, "rank", now->is_ranked, now->is_ranked ? now->rows[now->self].rank : 0);
-    RUNG_JSON_MEMBER(w, "total", uint, now->view.total);
+    RUNG_JSON_MEMBER(w, "total", uint, rung_view_size(&now->view));
     RUNG_JSON_KEY(w, "entry");
     if (entry.len)
         rung_json_write_raw(w, entry);

@@ -521,6 +521,10 @@ rung_status rung_live_check(rung_live *l, const rung_live_spec *spec, rung_err *
     rung_view view;
     rung_query q = rung__topic_query(l, spec);
     st = rung_state_view(s, &q, &view, err);
+    if (st == RUNG_OK && view.sketch_kind &&
+        (view.sketch_kind != RUNG_SKETCH_COUNTS || spec->kind == RUNG_LIVE_FRIENDS))
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "sketch",
+                               "of sketch boards a counts board alone has a live top");
     return st == RUNG_OK ? check_room(l, t, spec->asker, err) : st;
 }
 

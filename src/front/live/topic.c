@@ -9,6 +9,8 @@
  *      state. */
 #include "front/live/topic.h"
 
+#include "state/sketches.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -274,6 +276,11 @@ static bool compare(rung__topic *t, uint32_t count) {
 
 /* ---- refresh ---- */
 
+static uint32_t size_of(const rung_view *view) {
+    uint64_t size = rung_view_size(view);
+    return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
 static bool is_other_window(const rung__topic *t, const rung_view *view) {
     return view->kind != t->kind || view->ordinal != t->ordinal;
 }
@@ -283,7 +290,8 @@ static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t se
     rung_live *l = t->live;
     rung__frame f = {0};
     bool is_new_window = t->has_state && is_other_window(t, view);
-    bool is_same = compare(t, count) && t->has_state && !is_new_window && view->total == t->total;
+    uint32_t total = size_of(view);
+    bool is_same = compare(t, count) && t->has_state && !is_new_window && total == t->total;
     if (is_same)
         return RUNG_UNCHANGED;
     rung_json_writer_reset(&l->head);
@@ -292,7 +300,7 @@ static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t se
         return RUNG_ENOMEM;
     bool is_change = t->has_state && !is_new_window;
     if (is_change) {
-        write_change(t, seq, view->total, count);
+        write_change(t, seq, total, count);
         if (!rung__frame_make(l, &f, "change", seq))
             return RUNG_ENOMEM;
     }
@@ -300,7 +308,7 @@ static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t se
     take_list(t, count);
     rung__frame_clear(&t->full);
     t->seq = seq;
-    t->total = view->total;
+    t->total = total;
     t->kind = view->kind;
     t->ordinal = view->ordinal;
     bool had_state = t->has_state;

@@ -410,7 +410,7 @@ static bool is_wrong_type(rung__resp_call *call, const rung_zcommand *c) {
     for (uint32_t i = 0; i < c->item_count; i++) {
         rung_zkey k;
         rung_zkey_open(call->state, c->items[i].name, call->now_ms, &k);
-        if (k.kind == RUNG_ZKEY_SET)
+        if (k.kind == RUNG_ZKEY_SET || k.kind == RUNG_ZKEY_SKETCH)
             return true;
         if (k.count)
             return false;

@@ -55,7 +55,7 @@ bool rung__resp_is_admin(rung__resp_session *s, int64_t now_ms) {
 static bool is_ruled(const rung__resp_call *call, rung_slice key) {
     rung_zkey k;
     rung_zkey_open(call->state, key, call->now_ms, &k);
-    return k.kind == RUNG_ZKEY_BOARD;
+    return k.kind == RUNG_ZKEY_BOARD || (k.kind == RUNG_ZKEY_SKETCH && k.is_defined);
 }
 
 static bool may_use_key(rung__resp_call *call, rung_slice key, rung_slice player) {

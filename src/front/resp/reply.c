@@ -115,7 +115,8 @@ bool rung__resp_is_fine(rung__resp_call *call, const rung_zkey_result *result) {
 
 bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out) {
     rung_zkey_open(call->state, name, call->now_ms, out);
-    return out->kind != RUNG_ZKEY_SET || rung__resp_error_type(call);
+    return (out->kind != RUNG_ZKEY_SET && out->kind != RUNG_ZKEY_SKETCH) ||
+           rung__resp_error_type(call);
 }
 
 bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out) {

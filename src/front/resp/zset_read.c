@@ -402,7 +402,7 @@ uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n,
                                  const rung_slice *const *argvs) {
     rung_zkey k;
     rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
-    if (k.kind == RUNG_ZKEY_SET)
+    if (k.kind == RUNG_ZKEY_SET || k.kind == RUNG_ZKEY_SKETCH)
         return 0;
     if (call->command->answer == rung__resp_answer_zrange)
         return answer_pages(call, &k, n, argvs);

@@ -25,6 +25,7 @@
 #include "state/reviews.h"
 #include "state/season_reset.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <math.h>
 #include <string.h>
@@ -382,6 +383,112 @@ static void load_scopes(loader *l, rung__board *b, rung__window *w) {
         went_well(l, rung__ranking_fill_teams(l->s, b, w));
 }
 
+/* ---- sketches ---- */
+
+/* Pieces up to the empty one, put together; grows with what was read (S2). */
+typedef struct pieces {
+    uint8_t *bytes;
+    size_t len, cap;
+} pieces;
+
+static void load_pieces(loader *l, pieces *p, size_t most) {
+    for (uint32_t n; is_fine(l) && (n = rung__in_count(&l->in, RUNG__PIECE_MAX)); p->len += n) {
+        if (p->len + n > most) {
+            damaged(l, "a sketch is too long");
+            return;
+        }
+        if (p->len + n > p->cap) {
+            size_t cap = p->cap * 2 > p->len + n ? p->cap * 2 : p->len + n;
+            uint8_t *bytes = rung_alloc_resize(l->s->alloc, p->bytes, p->cap, cap);
+            if (!has_memory(l, bytes))
+                return;
+            p->bytes = bytes;
+            p->cap = cap;
+        }
+        rung__in_bytes(&l->in, p->bytes + p->len, n);
+    }
+}
+
+/* A saved sketch takes at most twice its memory. */
+static size_t saved_max(const rung__board *b) {
+    return 2 * (size_t)b->def->sketch_memory + 4096;
+}
+
+static void load_players(loader *l, const rung__board *b, rung__sketch *k) {
+    pieces p = {0};
+    rung_distinct *players = NULL;
+    load_pieces(l, &p, saved_max(b));
+    if (is_fine(l) && went_well(l, rung_distinct_load(l->s->alloc, rung_slice_of(p.bytes, p.len),
+                                                      &players, NULL))) {
+        if (rung_distinct_merge(k->players, players) != RUNG_OK)
+            damaged(l, "a distinct count is of another board");
+    }
+    rung_distinct_destroy(players);
+    rung_alloc_free(l->s->alloc, p.bytes, p.cap);
+}
+
+static void load_hitters(loader *l, rung_slice bytes, rung__sketch *k) {
+    rung_hitters *h;
+    if (!went_well(l, rung_hitters_load(l->s->alloc, l->s->hash_key.k0, bytes, &h, NULL)))
+        return;
+    if (!rung_hitters_is_alike(h, k->hitters)) {
+        rung_hitters_destroy(h);
+        damaged(l, "heavy hitters are of another board");
+        return;
+    }
+    rung_hitters_destroy(k->hitters);
+    k->hitters = h;
+}
+
+static void load_quantiles(loader *l, rung_slice bytes, rung__sketch *k) {
+    rung_quantiles *q;
+    if (!went_well(l, rung_quantiles_load(l->s->alloc, bytes, &q, NULL)))
+        return;
+    if (rung_quantiles_capacity(q) != rung_quantiles_capacity(k->quantiles)) {
+        rung_quantiles_destroy(q);
+        damaged(l, "a rank histogram is of another board");
+        return;
+    }
+    rung_quantiles_destroy(k->quantiles);
+    k->quantiles = q;
+}
+
+static void load_sketch(loader *l, const rung__board *b, rung__sketch *k) {
+    pieces p = {0};
+    k->submissions = rung__in_number(&l->in);
+    k->chain = rung__in_word(&l->in);
+    load_players(l, b, k);
+    load_pieces(l, &p, saved_max(b));
+    rung_slice bytes = rung_slice_of(p.bytes, p.len);
+    if (is_fine(l) && k->hitters)
+        load_hitters(l, bytes, k);
+    else if (is_fine(l) && k->quantiles)
+        load_quantiles(l, bytes, k);
+    else if (p.len)
+        damaged(l, "a sketch has bytes of another kind");
+    rung_alloc_free(l->s->alloc, p.bytes, p.cap);
+}
+
+static void load_sketches(loader *l, rung__board *b, rung__window *w) {
+    load_sketch(l, b, w->sketch);
+    for (uint32_t slot = 0; slot < b->scope_count && is_fine(l); slot++)
+        for (uint32_t next; is_fine(l) && (next = rung__in_count(&l->in, RUNG__NONE - 1));) {
+            uint32_t value = next - 1;
+            const rung__scope *scope = &w->scopes[slot];
+            if (!rung_names_is_used(l->s->attributes[b->attribute[slot]].values, value) ||
+                (value < scope->sketch_cap && scope->sketches[value]) ||
+                !rung__sketch_has_room(b, 1)) {
+                damaged(l, "a scope has a value that does not exist, twice, or too many");
+                return;
+            }
+            if (!went_well(l, rung__sketch_open_value(l->s, b, w, slot, value)))
+                return;
+            load_sketch(l, b, scope->sketches[value]);
+            if (is_fine(l) && !scope->sketches[value]->submissions)
+                damaged(l, "a sketch of a scope is empty");
+        }
+}
+
 /* ---- windows ---- */
 
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
@@ -412,6 +519,7 @@ static void load_window(loader *l, rung__board *b) {
     }
     if (head >> 5 || kind > RUNG_WINDOW_SEASON || (dropped && !closed) || (closed && kind == 0) ||
         !rung__window_is_valid(b->def, kind, &span, season) ||
+        (b->def->sketch && !dropped && !rung__sketch_has_room(b, 1)) ||
         rung__window_find(b, kind, span.ordinal, season))
         damaged(l, "a window is not valid");
     if (!is_fine(l) || !went_well(l, rung__window_list_reserve(l->s, b, 1)))
@@ -421,12 +529,12 @@ static void load_window(loader *l, rung__board *b) {
         return;
     w->closed = closed;
     w->dropped = dropped;
-    if (dropped) {
-        rung_ladder_destroy(w->ladder);
-        w->ladder = NULL;
-    }
+    if (dropped)
+        rung__window_forget_rankings(l->s, b, w);
     rung__window_list_add(l->s, b, w);
-    if (!dropped)
+    if (w->sketch)
+        load_sketches(l, b, w);
+    else if (!dropped)
         load_standings(l, b, w);
 }
 

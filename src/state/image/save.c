@@ -16,6 +16,7 @@
 #include "state/people.h"
 #include "state/reviews.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
 #include <string.h>
 
@@ -148,6 +149,45 @@ static void save_closed_scope(rung__out *o, const rung__scope *scope) {
     rung__out_number(o, 0);
 }
 
+/* A piece of a sketch; the empty one is the end. */
+static void put_piece(void *ctx, const void *bytes, size_t len) {
+    rung__out *o = ctx;
+    while (len) {
+        size_t n = len < RUNG__PIECE_MAX ? len : RUNG__PIECE_MAX;
+        rung__out_number(o, n);
+        rung__out_bytes(o, bytes, n);
+        bytes = (const uint8_t *)bytes + n;
+        len -= n;
+    }
+}
+
+/* Writing sorts it in place, which changes no answer. */
+static void save_sketch(rung__out *o, rung__sketch *k) {
+    rung__out_number(o, k->submissions);
+    rung__out_word(o, k->chain);
+    rung_distinct_stream(k->players, put_piece, o);
+    rung__out_number(o, 0);
+    if (k->hitters)
+        rung_hitters_stream(k->hitters, put_piece, o);
+    if (k->quantiles)
+        rung_quantiles_stream(k->quantiles, put_piece, o);
+    rung__out_number(o, 0);
+}
+
+static void save_sketches(rung__out *o, const rung__board *b, const rung__window *w) {
+    save_sketch(o, w->sketch);
+    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+        const rung__scope *scope = &w->scopes[slot];
+        for (uint32_t v = 0; v < scope->sketch_cap; v++) {
+            if (!scope->sketches[v] || !scope->sketches[v]->submissions)
+                continue;
+            rung__out_number(o, (uint64_t)v + 1);
+            save_sketch(o, scope->sketches[v]);
+        }
+        rung__out_number(o, 0);
+    }
+}
+
 static void save_window(rung__out *o, const rung__board *b, const rung__window *w) {
     rung__out_byte(o, (uint8_t)(w->kind | (unsigned)w->closed << 3 | (unsigned)w->dropped << 4));
     if (w->kind == RUNG_WINDOW_SEASON)
@@ -160,6 +200,10 @@ static void save_window(rung__out *o, const rung__board *b, const rung__window *
     }
     if (w->dropped)
         return;
+    if (w->sketch) {
+        save_sketches(o, b, w);
+        return;
+    }
     rung__out_number(o, rung_ladder_count(w->ladder));
     save_entries(o, w->ladder, rung_keyspec_words(&b->def->key));
     for (uint32_t slot = 0; w->closed && slot < b->scope_count; slot++)

@@ -30,7 +30,8 @@ enum {
 #else
     RUNG__OUT_SIZE = 1 << 16,
 #endif
-    RUNG__TAKE_MAX = 256, /* the most that one take can read */
+    RUNG__TAKE_MAX = 256,      /* the most that one take can read */
+    RUNG__PIECE_MAX = 1 << 16, /* of a sketch: bytes behind one length */
 };
 
 #define RUNG__STREAM_MAGIC "RUNGSTAT"

@@ -37,6 +37,15 @@ static void open_board(const rung_state *s, const rung__board *b, rung_slice nam
                        rung_zkey *out) {
     const rung_ladder *ladder = NULL;
     rung_view view;
+    if (b->def->sketch) {
+        out->kind = RUNG_ZKEY_SKETCH;
+        out->sketch = b->def->sketch;
+        out->is_defined = !b->is_key;
+        out->board = b;
+        out->version = b->version;
+        note_expiry(&b->expiry, out);
+        return;
+    }
     if (b->is_key) {
         ladder = b->window_count ? b->windows[0]->ladder : NULL;
         if (!ladder || rung_ladder_count(ladder) == 0)

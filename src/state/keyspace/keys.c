@@ -54,6 +54,10 @@ static rung_zkey open_key(const run *r, rung_slice name) {
     return k;
 }
 
+static bool is_no_zset(const rung_zkey *k) {
+    return k->kind == RUNG_ZKEY_SET || k->kind == RUNG_ZKEY_SKETCH;
+}
+
 /* ---- making and taking away ---- */
 
 static rung_board_def zset_def(void) {
@@ -89,7 +93,8 @@ static void delete_name(rung_state *s, rung_slice name) {
 
 /* K2 */
 static void drop_if_empty(rung_state *s, rung__board *b) {
-    if (!b->is_key || (b->window_count && rung_ladder_count(b->windows[0]->ladder)))
+    if (!b->is_key || b->def->sketch ||
+        (b->window_count && rung_ladder_count(b->windows[0]->ladder)))
         return;
     if (!b->has_stash || !rung__stash_has(s, b->serial))
         rung__board_delete(s, b);
@@ -189,7 +194,7 @@ static rung_status zadd(run *r, rung_zcommand *c) {
 
 static rung_status zrem(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
-    if (k.kind == RUNG_ZKEY_SET)
+    if (is_no_zset(&k))
         return fail(r, RUNG_ZKEY_WRONG_TYPE);
     rung__board *b = k.kind ? board_of(r, c->key) : NULL;
     rung_zcommand_item item;
@@ -225,7 +230,7 @@ static uint32_t take_out(run *r, rung_slice name, uint32_t from, uint32_t count,
 static rung_status zremrange(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t first, end;
-    if (k.kind == RUNG_ZKEY_SET)
+    if (is_no_zset(&k))
         return fail(r, RUNG_ZKEY_WRONG_TYPE);
     rung_zkey_range(&k, &c->range, false, &first, &end);
     r->result.count = end - first;
@@ -259,7 +264,7 @@ static rung_status zpop(run *r, rung_zcommand *c) {
     rung_zcommand_item item;
     while (rung_zcommand_item_next(c, &item)) {
         rung_zkey k = open_key(r, item.name);
-        if (k.kind == RUNG_ZKEY_SET)
+        if (is_no_zset(&k))
             return fail(r, RUNG_ZKEY_WRONG_TYPE);
         if (k.count == 0)
             continue;
@@ -341,7 +346,7 @@ static rung_status zrangestore(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->other);
     rung__pairs pairs = {0};
     uint32_t first, end;
-    if (k.kind == RUNG_ZKEY_SET)
+    if (is_no_zset(&k))
         return fail(r, RUNG_ZKEY_WRONG_TYPE);
     if (is_in_the_way(r, c->key))
         return fail(r, RUNG_ZKEY_REFUSED);
@@ -364,11 +369,17 @@ static rung_status zstore(run *r, rung_zcommand *c) {
         return RUNG_ENOMEM;
     double *weights = (double *)(keys + n);
     rung_zcommand_item item;
+    bool is_sketch = false;
     for (uint32_t i = 0; i < n && rung_zcommand_item_next(c, &item); i++) {
         keys[i] = open_key(r, item.name);
+        is_sketch |= keys[i].kind == RUNG_ZKEY_SKETCH;
         weights[i] = item.number;
     }
     rung__pairs pairs = {0};
+    if (is_sketch) {
+        rung_alloc_free(alloc, keys, bytes);
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    }
     rung_status st =
         rung__pairs_combine(alloc, c->combine, c->aggregate, n, keys, weights, UINT32_MAX, &pairs);
     rung_alloc_free(alloc, keys, bytes);
@@ -522,7 +533,7 @@ static rung_status flush(run *r, rung_zcommand *c) {
 static rung_status open_set(run *r, rung_slice name, rung__set **out) {
     rung_zkey k = open_key(r, name);
     *out = rung__set_find(r->s, name);
-    if (k.kind == RUNG_ZKEY_ZSET || k.kind == RUNG_ZKEY_BOARD)
+    if (k.kind && k.kind != RUNG_ZKEY_SET)
         return fail(r, RUNG_ZKEY_WRONG_TYPE);
     if (*out)
         return RUNG_OK;
@@ -557,7 +568,7 @@ static rung_status sadd(run *r, rung_zcommand *c) {
 static rung_status srem(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     rung_zcommand_item item;
-    if (k.kind == RUNG_ZKEY_ZSET || k.kind == RUNG_ZKEY_BOARD)
+    if (k.kind && k.kind != RUNG_ZKEY_SET)
         return fail(r, RUNG_ZKEY_WRONG_TYPE);
     rung__set *set = k.kind ? rung__set_find(r->s, c->key) : NULL;
     while (set && rung_zcommand_item_next(c, &item)) {

@@ -78,12 +78,16 @@ typedef enum rung_zkey_kind {
     RUNG_ZKEY_NONE = 0,
     RUNG_ZKEY_ZSET, /* created by these commands */
     RUNG_ZKEY_SET,
-    RUNG_ZKEY_BOARD, /* a defined board; these commands see a sorted set */
+    RUNG_ZKEY_BOARD,  /* a defined board; these commands see a sorted set */
+    RUNG_ZKEY_SKETCH, /* a sketch board: neither a sorted set nor a set */
 } rung_zkey_kind;
 
 typedef struct rung_zkey { /* fields without a comment are private */
     rung_zkey_kind kind;
     uint32_t count; /* members */
+    rung_sketch_kind
+        sketch; /* of RUNG_ZKEY_SKETCH; and whether it was defined, not made by a command */
+    bool is_defined;
     bool has_expiry;
     int64_t expires_ms; /* when has_expiry */
     /* The last event that changed the key, for WATCH; 0: none. Changes of profiles do not count. */

@@ -533,6 +533,16 @@ static rung_event defined_rating_sample(void) {
     return e;
 }
 
+static rung_event defined_sketch_sample(void) {
+    rung_event e = defined_sample();
+    e.defined.def.update = RUNG_UPDATE_SUM;
+    e.defined.def.sketch = RUNG_SKETCH_COUNTS;
+    e.defined.def.sketch_memory = 1 << 20;
+    e.defined.def.sketch_top = 50;
+    e.defined.def.sketch_error = 0.001;
+    return e;
+}
+
 static const struct {
     const char *name;
     rung_event (*make)(void);
@@ -542,6 +552,7 @@ static const struct {
     {"board-defined-decay", defined_decay_sample},
     {"board-defined-rating", defined_rating_sample},
     {"board-defined-snapshots", defined_snapshots_sample},
+    {"board-defined-sketch", defined_sketch_sample},
     {"match", match_sample},
     {"match-full", match_full_sample},
     {"board-deleted", deleted_sample},
@@ -1133,7 +1144,7 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     length = encode(&e);
     size_t def_at = 2 + 6 + 1 + e.defined.board.len;
     CHECK_EQ_U64(bytes[def_at], 1);
-    bytes[def_at] = 3;
+    bytes[def_at] = 31;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
 }
 
