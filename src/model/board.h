@@ -53,6 +53,7 @@
 #define RUNG_SKETCH_MEMORY_MAX          ((uint32_t)64 << 20)
 #define RUNG_SKETCH_MEMORY_DEFAULT      ((uint32_t)1 << 20)
 #define RUNG_SKETCH_TOP_MAX             100000
+#define RUNG_SKETCH_TOP_DEFAULT         100
 
 /* The longest encoding; most of it is for zone rules. */
 #define RUNG_BOARD_DEF_BYTES_MAX ((size_t)80 << 10)

@@ -578,13 +578,23 @@ static bool has_terms(const rung_event *e) {
            (e->ban.until_ms || e->ban.is_shadow);
 }
 
+static bool has_sketches(const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        if (c.kind >= RUNG_ZCOMMAND_SKETCH)
+            return true;
+    return false;
+}
+
 uint32_t rung_event_level(const rung_event *e) {
     uint32_t def = e->kind == RUNG_EVENT_BOARD_DEFINED ? rung_board_def_level(&e->defined.def) : 0;
     if (def > 2)
         return def;
     if (e->kind == RUNG_EVENT_BANNED && e->ban.is_shadow)
         return 3;
-    if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET || has_terms(e) ||
+    if (e->has_actor || e->kind > RUNG_EVENT_ACCESS_SET ||
+        (e->kind == RUNG_EVENT_KEYS && has_sketches(e)) || has_terms(e) ||
         (e->kind == RUNG_EVENT_SCORE && has_evidence(&e->score)))
         return 2;
     return def;

@@ -15,6 +15,8 @@
  *     rename         byte flags, text key, text new name
  *     flush          nothing
  *     sadd, srem     text key, number of items; per item: text member
+ *     sketch, sketch_add
+ *                    byte flags, text key, number of items; per item: text name, real number
  *   a range is
  *     byte by; by rank: signed start, signed stop; by score: byte (bit 0 min is open, bit 1 max), real min, real max;
  *     by members: byte (bits 0-1 kind of min, bits 2-3 of max), then the text of each that has one
@@ -63,6 +65,8 @@ static const shape SHAPES[] = {
     [RUNG_ZCOMMAND_FLUSH] = {"flush", 0, 0},
     [RUNG_ZCOMMAND_SADD] = {"sadd", KEY | ITEMS, 0},
     [RUNG_ZCOMMAND_SREM] = {"srem", KEY | ITEMS, 0},
+    [RUNG_ZCOMMAND_SKETCH] = {"sketch", FLAGS | KEY | ITEMS | NUMBERS, 0x31},
+    [RUNG_ZCOMMAND_SKETCH_ADD] = {"sketch_add", FLAGS | KEY | ITEMS | NUMBERS, 0x31},
 };
 
 static const shape *shape_of(unsigned kind) {
@@ -91,6 +95,10 @@ static rung_status check_flags(const rung_zcommand *c, const shape *s, rung_err 
         excluded = true;
     if (f & ~(uint32_t)s->flags)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "flags", "one that %s does not have", s->name);
+    if (c->kind >= RUNG_ZCOMMAND_SKETCH)
+        return f >> RUNG_ZCOMMAND_SKETCH_SHIFT
+                   ? RUNG_OK
+                   : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "flags", "no kind of sketch");
     if (c->kind == RUNG_ZCOMMAND_ZPOP || c->kind == RUNG_ZCOMMAND_ZRANGESTORE)
         excluded = f & RUNG_ZCOMMAND_LIMIT && c->range.by == RUNG_RANGE_RANK;
     if (excluded)

@@ -39,6 +39,11 @@ typedef enum rung_zcommand_kind {
     RUNG_ZCOMMAND_FLUSH = 11,  /* all keys */
     RUNG_ZCOMMAND_SADD = 12,   /* key, items (member) */
     RUNG_ZCOMMAND_SREM = 13,   /* key, items (member) */
+    /* Key; the sketch to make: items ("memory", bytes) and perhaps ("top", how many). With flag _MERGE: items (key),
+     * whose players are added to a distinct count. */
+    RUNG_ZCOMMAND_SKETCH = 14,
+    /* Key, items (name, weight or score). Makes a distinct count, if that is what it is for. */
+    RUNG_ZCOMMAND_SKETCH_ADD = 15,
 } rung_zcommand_kind;
 
 /* Conditions of commands and of score events (event.h). NX excludes all others, and GT excludes LT. */
@@ -50,10 +55,13 @@ enum {
     RUNG_IF_MASK = 30,
 };
 enum {
-    RUNG_ZCOMMAND_INCR = 32, /* ZADD: add to the current score */
-    RUNG_ZCOMMAND_MAX = 1,   /* ZPOP: the highest scores instead of the lowest */
-    RUNG_ZCOMMAND_REV = 1,   /* ZRANGESTORE: descending */
-    RUNG_ZCOMMAND_LIMIT = 2, /* ZRANGESTORE: apply offset and limit; not by rank */
+    RUNG_ZCOMMAND_INCR = 32,        /* ZADD: add to the current score */
+    RUNG_ZCOMMAND_MAX = 1,          /* ZPOP: the highest scores instead of the lowest */
+    RUNG_ZCOMMAND_REV = 1,          /* ZRANGESTORE: descending */
+    RUNG_ZCOMMAND_LIMIT = 2,        /* ZRANGESTORE: apply offset and limit; not by rank */
+    RUNG_ZCOMMAND_MERGE = 1,        /* SKETCH */
+    RUNG_ZCOMMAND_LEAVERS = 1,      /* SKETCH_ADD: report who leaves the top of a counts board */
+    RUNG_ZCOMMAND_SKETCH_SHIFT = 4, /* both: the rung_sketch_kind that it is for */
 };
 
 typedef enum rung_combine_keys {

@@ -5,7 +5,8 @@ static bool do_commands_grow(rung_slice packed) {
     rung_zcommand c;
     while (rung_zcommand_next(&packed, &c, NULL) == RUNG_OK)
         if (c.kind == RUNG_ZCOMMAND_ZADD || c.kind == RUNG_ZCOMMAND_SADD ||
-            c.kind == RUNG_ZCOMMAND_ZSTORE || c.kind == RUNG_ZCOMMAND_ZRANGESTORE)
+            c.kind == RUNG_ZCOMMAND_ZSTORE || c.kind == RUNG_ZCOMMAND_ZRANGESTORE ||
+            c.kind >= RUNG_ZCOMMAND_SKETCH)
             return true;
     return false;
 }

@@ -32,6 +32,9 @@ rung_status rung_hold_create(const rung_view *v, uint32_t notes_max, rung_hold *
                              rung_err *err) {
     const rung__board *b = v->board;
     rung__window *w = (rung__window *)(uintptr_t)v->window; /* not state: nothing depends on it */
+    if (v->sketch_kind)
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "page",
+                               "a sketch board has no entries that could be held");
     if (v->teams || (v->ladder && v->ladder != w->ladder))
         return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "page",
                                "only whole rankings of players are held");

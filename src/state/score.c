@@ -838,7 +838,8 @@ static void commit_sketches(submission *u, const target *targets, uint32_t n,
         const target *t = &targets[i];
         rung_digest fact = rung__sketch_digest(t->window, t->place, t->sketch);
         bool is_known = t->place == 0 || t->sketch->submissions;
-        rung__sketch_put(t->sketch, add);
+        bool is_new = rung__sketch_put(t->sketch, add);
+        out->is_new |= is_new && i == 0;
         rung_digest change = rung__sketch_digest(t->window, t->place, t->sketch);
         if (is_known)
             rung__digest_subtract(&change, fact);

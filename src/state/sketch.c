@@ -119,15 +119,24 @@ static void link(rung__sketch *k, uint64_t what, uint64_t more) {
         rung_hash_word(rung_hash_word(k->chain + UINT64_C(0x9e3779b97f4a7c15)) ^ what) + more;
 }
 
-void rung__sketch_put(rung__sketch *k, const rung__sketch_add *add) {
+bool rung__sketch_put(rung__sketch *k, const rung__sketch_add *add) {
     uint64_t hash = rung__bytes_hash(add->player.ptr, add->player.len);
     k->submissions++;
-    rung_distinct_add_hash(k->players, hash);
+    bool is_new = rung_distinct_add_hash(k->players, hash);
     if (k->hitters)
         rung_ignore(rung_hitters_add(k->hitters, add->player, add->weight), "it was checked");
     if (k->quantiles)
         rung_ignore(rung_quantiles_add(k->quantiles, add->key), "it was checked");
     link(k, hash, k->quantiles ? add->key : add->weight);
+    return is_new;
+}
+
+rung_status rung__sketch_merge_players(rung__sketch *k, const rung__sketch *from) {
+    if (rung_distinct_merge(k->players, from->players) != RUNG_OK)
+        return RUNG_EINVAL;
+    k->submissions += from->submissions;
+    link(k, from->chain, from->submissions);
+    return RUNG_OK;
 }
 
 bool rung__sketch_forget(rung__sketch *k, rung_slice player) {

@@ -54,7 +54,10 @@ static inline uint32_t rung__sketch_size32(const rung__sketch *k) {
 
 /* Would it exceed a counter? */
 bool rung__sketch_is_full(const rung__sketch *k, const rung__sketch_add *add);
-void rung__sketch_put(rung__sketch *k, const rung__sketch_add *add);
+/* True: its player was not counted before. */
+bool rung__sketch_put(rung__sketch *k, const rung__sketch_add *add);
+/* Add the players of `from`. RUNG_OK, or RUNG_EINVAL: the counts have other sizes. */
+rung_status rung__sketch_merge_players(rung__sketch *k, const rung__sketch *from);
 /* Forget a name; false: it is not held. */
 bool rung__sketch_forget(rung__sketch *k, rung_slice player);
 

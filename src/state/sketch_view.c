@@ -139,6 +139,28 @@ void rung_view_bounds(const rung_view *v, rung_slice player, uint64_t *low_out,
     *high_out = h.count;
 }
 
+rung_status rung_views_players(const rung_alloc *alloc, uint32_t n, const rung_view *views,
+                               uint64_t *players_out) {
+    rung_distinct *all = NULL;
+    rung_status st = RUNG_OK;
+    *players_out = 0;
+    for (uint32_t i = 0; i < n && st >= 0; i++) {
+        const rung__sketch *k = sketch_of(&views[i]);
+        if (!k)
+            continue;
+        rung__sketch_parts parts =
+            rung__sketch_parts_of(views[i].sketch_kind, board_of(&views[i])->def->sketch_memory);
+        if (!all)
+            st = rung_distinct_create(&(rung_distinct_config){alloc, parts.precision, 0}, &all);
+        if (st >= 0)
+            st = rung_distinct_merge(all, k->players);
+    }
+    if (st >= 0 && all)
+        *players_out = rung_distinct_estimate(all);
+    rung_distinct_destroy(all);
+    return st;
+}
+
 /* ---- percentile ---- */
 
 static double percentile_of(uint64_t better, uint64_t total) {
@@ -182,6 +204,37 @@ rung_status rung_view_score_at(const rung_view *v, uint64_t rank, rung_value *sc
     if (rung_quantiles_span(k->quantiles, &least, &greatest))
         key = key < least ? least : key > greatest ? greatest : key;
     *score_out = score_of(v, key);
+    return RUNG_OK;
+}
+
+rung_status rung_view_scores_below(const rung_view *v, rung_value score, uint64_t *below_out,
+                                   uint64_t *equal_out) {
+    const rung__sketch *k = sketch_of(v);
+    const rung_column *column = &board_of(v)->def->key.columns[0];
+    rung_rank_bounds below = {0, 0, 0}, upto = {0, 0, 0};
+    uint64_t key;
+    if (v->sketch_kind != RUNG_SKETCH_PERCENTILE || rung_score_encode(column, score, &key) < 0)
+        return RUNG_EINVAL;
+    if (k) {
+        rung_quantiles_below(k->quantiles, key, &below);
+        rung_quantiles_upto(k->quantiles, key, &upto);
+    }
+    *equal_out = upto.estimate > below.estimate ? upto.estimate - below.estimate : 0;
+    *below_out = column->order == RUNG_ORDER_ASC || !k
+                     ? below.estimate
+                     : rung_quantiles_count(k->quantiles) - below.estimate - *equal_out;
+    return RUNG_OK;
+}
+
+rung_status rung_view_score_span(const rung_view *v, rung_value *least_out,
+                                 rung_value *greatest_out) {
+    const rung__sketch *k = sketch_of(v);
+    uint64_t least, greatest;
+    if (!k || !k->quantiles || !rung_quantiles_span(k->quantiles, &least, &greatest))
+        return RUNG_NOT_FOUND;
+    bool is_desc = board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
+    *least_out = score_of(v, is_desc ? greatest : least);
+    *greatest_out = score_of(v, is_desc ? least : greatest);
     return RUNG_OK;
 }
 

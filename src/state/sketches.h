@@ -46,6 +46,18 @@ rung_status rung_view_score_at_percent(const rung_view *v, double percent, rung_
 /* rung_view_distribution_by_count() or _by_width(), also of a percentile board, by the estimate. */
 uint32_t rung_view_spread(const rung_view *v, uint32_t n, bool by_count, rung_bucket *buckets);
 
+/* Different players in several rankings together, of sketch boards; those of other boards are empty. RUNG_OK,
+ * RUNG_ENOMEM, or RUNG_EINVAL: their counts have different sizes. */
+RUNG_NODISCARD rung_status rung_views_players(const rung_alloc *alloc, uint32_t n,
+                                              const rung_view *views, uint64_t *players_out);
+/* percentile: scores below `score` and equal to it, by the estimate, whatever the order of the board. RUNG_OK or
+ * RUNG_EINVAL. */
+RUNG_NODISCARD rung_status rung_view_scores_below(const rung_view *v, rung_value score,
+                                                  uint64_t *below_out, uint64_t *equal_out);
+/* percentile: the smallest and the greatest score, exactly. RUNG_NOT_FOUND: there is none. */
+rung_status rung_view_score_span(const rung_view *v, rung_value *least_out,
+                                 rung_value *greatest_out);
+
 /* counts: what is known of a name's total, also of one that is not held (low 0). */
 void rung_view_bounds(const rung_view *v, rung_slice player, uint64_t *low_out, uint64_t *high_out);
 

@@ -352,6 +352,61 @@ TEST(the_golden_image_means_what_it_always_meant) {
     rung_state_destroy(s);
 }
 
+/* ---- Redis commands ---- */
+
+static rung_status keys_event(const rung_zcommand *c) {
+    static uint8_t packed[4096];
+    size_t length;
+    rung_event e = {.kind = RUNG_EVENT_KEYS};
+    CHECK_OK(rung_zcommand_encode(c, packed, sizeof packed, &length, NULL));
+    e.keys.count = 1;
+    e.keys.packed = rung_slice_of(packed, length);
+    return apply(&e, NULL);
+}
+
+static rung_status add_elements(rung_slice key, int first, int count) {
+    rung_zcommand_item items[32];
+    char text[32][16];
+    for (int i = 0; i < count; i++)
+        items[i] = (rung_zcommand_item){name_of(first + i, text[i]), 1};
+    return keys_event(&(rung_zcommand){.kind = RUNG_ZCOMMAND_SKETCH_ADD,
+                                       .flags = RUNG_SKETCH_DISTINCT << RUNG_ZCOMMAND_SKETCH_SHIFT,
+                                       .key = key,
+                                       .item_count = (uint32_t)count,
+                                       .items = items});
+}
+
+static uint64_t players_of(rung_slice key) {
+    rung_view v;
+    uint64_t players;
+    CHECK_OK(rung_state_view(s, &(rung_query){.board = key}, &v, NULL));
+    CHECK_OK(rung_views_players(rung_alloc_heap(), 1, &v, &players));
+    return players;
+}
+
+TEST(merged_counts_count_once) {
+    static const rung_zcommand_item both[] = {{{"x", 1}, 0}, {{"y", 1}, 0}};
+    CHECK_OK(
+        rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(), .rules_level = 2}, &s));
+    for (int i = 0; i < 40; i++) {
+        CHECK_OK(add_elements(RUNG_SLICE("x"), 20 * i, 20));
+        CHECK_OK(add_elements(RUNG_SLICE("y"), 400 + 20 * i, 20));
+        rung_status st = keys_event(&(rung_zcommand){
+            .kind = RUNG_ZCOMMAND_SKETCH,
+            .flags = RUNG_SKETCH_DISTINCT << RUNG_ZCOMMAND_SKETCH_SHIFT | RUNG_ZCOMMAND_MERGE,
+            .key = RUNG_SLICE("z"),
+            .item_count = 2,
+            .items = both});
+        CHECK_OK(st);
+        CHECK_SOUND(rung_state_check(s));
+        double truth = 20 * (i + 1) <= 400 ? 40 * (i + 1) : 420 + 20 * i;
+        CHECK(fabs((double)players_of(RUNG_SLICE("z")) - truth) <= 2 + 5 * 0.0082 * truth);
+        if (i % 8 == 0)
+            check_saved();
+    }
+    rung_state_destroy(s);
+}
+
 /* ---- refusals ---- */
 
 static rung_status define(const rung_board_def *def, rung_err *err) {

@@ -567,7 +567,8 @@ static bool names_keys(rung_zcommand_kind kind) {
 static void make_command(event_gen *g, rung_zcommand_kind kind) {
     rung_zcommand_item items[4];
     rung_zcommand c = {.kind = kind, .items = items, .item_count = 1 + (uint32_t)below(g, 4)};
-    bool has_number = kind == RUNG_ZCOMMAND_ZADD || kind == RUNG_ZCOMMAND_ZSTORE;
+    bool has_number =
+        kind == RUNG_ZCOMMAND_ZADD || kind == RUNG_ZCOMMAND_ZSTORE || kind >= RUNG_ZCOMMAND_SKETCH;
     c.key = any_board(g);
     c.other = any_board(g);
     any_range(g, &c.range);
@@ -587,6 +588,8 @@ static void make_command(event_gen *g, rung_zcommand_kind kind) {
         c.flags = (uint32_t)below(g, 2);
     if (kind == RUNG_ZCOMMAND_ZRANGESTORE)
         c.flags = (uint32_t)below(g, c.range.by == RUNG_RANGE_RANK ? 2 : 4);
+    if (kind >= RUNG_ZCOMMAND_SKETCH)
+        c.flags = (uint32_t)(1 + below(g, 3)) << RUNG_ZCOMMAND_SKETCH_SHIFT | (uint32_t)below(g, 2);
     if (kind == RUNG_ZCOMMAND_RENAME)
         c.flags = one_in(g, 2) ? RUNG_IF_NX : 0;
     for (uint32_t i = 0; i < c.item_count; i++)
@@ -603,7 +606,7 @@ static void make_keys(event_gen *g, rung_event *e) {
     g->commands_used = 0;
     e->keys.count = one_in(g, 2) ? 1 : 1 + (uint32_t)below(g, 5);
     for (uint32_t i = 0; i < e->keys.count; i++)
-        make_command(g, (rung_zcommand_kind)(1 + below(g, RUNG_ZCOMMAND_SREM)));
+        make_command(g, (rung_zcommand_kind)(1 + below(g, RUNG_ZCOMMAND_SKETCH_ADD)));
     e->keys.packed = rung_slice_of(g->commands, g->commands_used);
     e->keys.is_admin = one_in(g, 4);
 }

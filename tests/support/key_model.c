@@ -487,6 +487,9 @@ void key_model_apply(key_model *m, rung_zcommand *c, model_result *out) {
     case RUNG_ZCOMMAND_SREM:
         take_members(m, c, MODEL_ZSET, out);
         break;
+    case RUNG_ZCOMMAND_SKETCH:
+    case RUNG_ZCOMMAND_SKETCH_ADD: /* test_sketches.c has these */
+        break;
     case RUNG_ZCOMMAND_ZREMRANGE:
         key = key_model_find_key(c->key);
         if (m->keys[key].kind == MODEL_SET) {

@@ -397,7 +397,7 @@ static void get_format(rung_byte_reader *c, uint64_t *last, rung_archive_values 
 }
 
 static bool is_command(uint8_t command) {
-    return command <= RUNG_ZCOMMAND_SREM ||
+    return command <= RUNG_ZCOMMAND_SKETCH_ADD ||
            (command >= RUNG_ARCHIVE_MATCH && command < RUNG_ARCHIVE_KINDS_END);
 }
 

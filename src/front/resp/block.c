@@ -209,6 +209,8 @@ static void touch_commands(rung_resp *r, rung_slice packed) {
         case RUNG_ZCOMMAND_FLUSH:
         case RUNG_ZCOMMAND_SADD:
         case RUNG_ZCOMMAND_SREM:
+        case RUNG_ZCOMMAND_SKETCH:
+        case RUNG_ZCOMMAND_SKETCH_ADD:
             break;
         }
     }

@@ -91,6 +91,9 @@ typedef struct rung__resp_command {
     rung_range_by by;
     rung_combine_keys combine;
     rung_zcommand_kind kind;
+    rung_sketch_kind sketch; /* of a command on sketches */
+    bool is_by_share;        /* CMS.INITBYPROB */
+    bool is_listing;         /* TOPK.*: about the top of a counts board */
 } rung__resp_command;
 
 /* Commands by the hash of their names: index + 1; 0: free. */

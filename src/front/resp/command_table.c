@@ -195,6 +195,50 @@ static const rung__resp_command commands[] = {
     ASK("scard", 2, RF, rung__resp_answer_scard, "set", "1.0.0", "Count the members of a set"),
     ASK("sscan", -3, R, rung__resp_answer_sscan, "set", "2.8.0",
         "Iterate over the members of a set"),
+    /* sketches */
+    CHANGE("topk.reserve", -3, W | RUNG__DENYOOM, rung__resp_build_topk_reserve,
+           rung__resp_reply_made, "topk", "8.0.0", "Make a board of the largest counts",
+           .sketch = RUNG_SKETCH_COUNTS, .is_listing = true),
+    CHANGE("topk.add", -3, W | RUNG__DENYOOM, rung__resp_build_sketch_add,
+           rung__resp_reply_sketch_add, "topk", "8.0.0",
+           "Count names once each; who leaves the top for them", .sketch = RUNG_SKETCH_COUNTS,
+           .is_listing = true),
+    CHANGE("topk.incrby", -4, W | RUNG__DENYOOM, rung__resp_build_sketch_add,
+           rung__resp_reply_sketch_add, "topk", "8.0.0",
+           "Count names several times; who leaves the top for them", .sketch = RUNG_SKETCH_COUNTS,
+           .is_listing = true, .is_incr = true),
+    ASK("topk.list", -2, R | RUNG__HEAVY, rung__resp_answer_topk_list, "topk", "8.0.0",
+        "List the names with the largest counts"),
+    ASK("topk.query", -3, R | RUNG__HEAVY, rung__resp_answer_topk_query, "topk", "8.0.0",
+        "Check which names are among the largest counts"),
+    CHANGE("cms.initbydim", 4, W | RUNG__DENYOOM, rung__resp_build_cms_init, rung__resp_reply_made,
+           "cms", "8.0.0", "Make a board of counts with so many counters",
+           .sketch = RUNG_SKETCH_COUNTS),
+    CHANGE("cms.initbyprob", 4, W | RUNG__DENYOOM, rung__resp_build_cms_init, rung__resp_reply_made,
+           "cms", "8.0.0", "Make a board of counts with a guaranteed error",
+           .sketch = RUNG_SKETCH_COUNTS, .is_by_share = true),
+    CHANGE("cms.incrby", -4, W | RUNG__DENYOOM, rung__resp_build_sketch_add,
+           rung__resp_reply_sketch_add, "cms", "8.0.0", "Add to the counts of names",
+           .sketch = RUNG_SKETCH_COUNTS, .is_incr = true),
+    ASK("cms.query", -3, R, rung__resp_answer_cms_query, "cms", "8.0.0",
+        "The counts of names, at most; never too small"),
+    CHANGE("tdigest.create", -2, W | RUNG__DENYOOM, rung__resp_build_tdigest_create,
+           rung__resp_reply_made, "tdigest", "8.0.0", "Make a board of percentiles",
+           .sketch = RUNG_SKETCH_PERCENTILE),
+    CHANGE("tdigest.add", -3, W | RUNG__DENYOOM, rung__resp_build_sketch_add,
+           rung__resp_reply_sketch_add, "tdigest", "8.0.0", "Add values to a board of percentiles",
+           .sketch = RUNG_SKETCH_PERCENTILE),
+    ASK("tdigest.rank", -3, R, rung__resp_answer_tdigest_rank, "tdigest", "8.0.0",
+        "How many values are below each of these"),
+    ASK("tdigest.quantile", -3, R, rung__resp_answer_tdigest_quantile, "tdigest", "8.0.0",
+        "The values at these shares of all"),
+    CHANGE("pfadd", -2, WF | RUNG__DENYOOM, rung__resp_build_sketch_add,
+           rung__resp_reply_sketch_add, "hyperloglog", "2.8.9",
+           "Add elements to a count of distinct ones", .sketch = RUNG_SKETCH_DISTINCT),
+    ASK_KEYS("pfcount", -2, R, rung__resp_answer_pfcount, "hyperloglog", "2.8.9",
+             "Estimate how many distinct elements several counts have together", KEYS_TO(-1)),
+    CHANGE_KEYS("pfmerge", -2, W | RUNG__DENYOOM, rung__resp_build_pfmerge, rung__resp_reply_merged,
+                "hyperloglog", "2.8.9", "Merge counts of distinct elements into one", KEYS_TO(-1)),
     /* transactions */
     SAY("multi", 1, N | RUNG__IN_MULTI, rung__resp_answer_multi, "transactions", "1.2.0",
         "Begin a transaction"),
@@ -282,7 +326,7 @@ static const char foreign[] =
     "hincrby hincrbyfloat hkeys hlen hmget hmset hrandfield hscan hset hsetnx hstrlen "
     "hvals incr incrby incrbyfloat latency lcs lindex linsert llen lmove lmpop lolwut lpop "
     "lpos lpush lpushx lrange lrem lset ltrim memory mget migrate module monitor move mset "
-    "msetnx object pfadd pfcount pfdebug pfmerge pfselftest psetex psubscribe psync "
+    "msetnx object pfdebug pfselftest psetex psubscribe psync "
     "publish pubsub punsubscribe randomkey readonly readwrite replconf replicaof restore "
     "rpop rpoplpush rpush rpushx save script sdiff sdiffstore set setbit setex setnx "
     "setrange shutdown sinter sintercard sinterstore slaveof slowlog smove sort sort_ro "

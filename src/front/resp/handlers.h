@@ -56,6 +56,22 @@ rung__resp_reply rung__resp_reply_zpop;
 rung__resp_reply rung__resp_reply_ok;
 rung__resp_reply_score rung__resp_reply_score_zadd;
 
+/* sketch_commands.c */
+rung__resp_build rung__resp_build_topk_reserve;
+rung__resp_build rung__resp_build_cms_init;
+rung__resp_build rung__resp_build_tdigest_create;
+rung__resp_build rung__resp_build_sketch_add;
+rung__resp_build rung__resp_build_pfmerge;
+rung__resp_reply rung__resp_reply_made;
+rung__resp_reply rung__resp_reply_merged;
+rung__resp_reply rung__resp_reply_sketch_add;
+rung__resp_answer rung__resp_answer_topk_list;
+rung__resp_answer rung__resp_answer_topk_query;
+rung__resp_answer rung__resp_answer_cms_query;
+rung__resp_answer rung__resp_answer_tdigest_rank;
+rung__resp_answer rung__resp_answer_tdigest_quantile;
+rung__resp_answer rung__resp_answer_pfcount;
+
 /* connection.c */
 rung__resp_answer rung__resp_answer_ping;
 rung__resp_answer rung__resp_answer_echo;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about keys of any kind, and about sets. */
+#include "base/ascii.h"
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
 #include "front/resp/permission.h"
@@ -21,12 +22,18 @@ void rung__resp_answer_exists(rung__resp_call *call) {
     rung_resp_int(call->out, count);
 }
 
-static const char *type_name(rung_zkey_kind kind) {
+static const char *type_name(rung_zkey_kind kind, rung_sketch_kind sketch) {
+    static const char *const sketches[] = {[RUNG_SKETCH_COUNTS] = "TopK-TYPE",
+                                           [RUNG_SKETCH_PERCENTILE] = "TDIS-TYPE",
+                                           [RUNG_SKETCH_DISTINCT] = "string"};
+    if (kind == RUNG_ZKEY_SKETCH)
+        return sketches[sketch];
     return kind == RUNG_ZKEY_NONE ? "none" : kind == RUNG_ZKEY_SET ? "set" : "zset";
 }
 
 void rung__resp_answer_type(rung__resp_call *call) {
-    rung_resp_simple(call->out, type_name(open_any(call, call->argv[1]).kind));
+    rung_zkey k = open_any(call, call->argv[1]);
+    rung_resp_simple(call->out, type_name(k.kind, k.sketch));
 }
 
 /* TTL, PTTL, EXPIRETIME, PEXPIRETIME */
@@ -85,11 +92,23 @@ void rung__resp_answer_keys(rung__resp_call *call) {
     }
 }
 
+/* A type is named in any case. */
+static bool is_type(const rung__resp_call *call, rung_slice type, rung_slice name,
+                    rung_zkey_kind kind) {
+    rung_sketch_kind sketch = RUNG_SKETCH_NONE;
+    if (kind == RUNG_ZKEY_SKETCH)
+        sketch = open_any(call, name).sketch;
+    const char *own = type_name(kind, sketch);
+    bool is_same = type.len == strlen(own);
+    for (size_t i = 0; is_same && i < type.len; i++)
+        is_same = rung_lower(type.ptr[i]) == rung_lower(own[i]);
+    return is_same;
+}
+
 static bool is_wanted(const rung__resp_call *call, const rung__resp_scan_args *args,
                       rung_slice name, rung_zkey_kind kind, uint64_t *steps) {
     return (!args->has_pattern || rung__resp_glob(args->pattern, name, steps)) &&
-           (!args->has_type || rung__resp_is_word(args->type, type_name(kind))) &&
-           may_see(call, name);
+           (!args->has_type || is_type(call, args->type, name, kind)) && may_see(call, name);
 }
 
 void rung__resp_answer_scan(rung__resp_call *call) {

@@ -99,6 +99,8 @@ static bool put_result_error(rung__resp_call *call, const rung_zkey_result *resu
         return rung__resp_error(call, "ERR resulting score is not a number (NaN)");
     case RUNG_ZKEY_NO_SUCH:
         return rung__resp_error(call, "ERR no such key");
+    case RUNG_ZKEY_EXISTS:
+        return rung__resp_error(call, "ERR item exists");
     case RUNG_ZKEY_DENIED:
         return rung__resp_error_denied(call);
     case RUNG_ZKEY_FINE:

@@ -837,6 +837,9 @@ static key_head load_key_head(loader *l) {
 /* A board created by a Redis command must have exactly the definition that commands give it. */
 static bool key_board_is_valid(const rung__board *b) {
     const rung_board_def *def = b->def;
+    if (def->sketch)
+        return def->windows == RUNG_WINDOWS_ALL && def->season_count == 0 && b->scope_count == 0 &&
+               b->window_count <= 1;
     return def->key.column_count == 1 && def->key.columns[0].type == RUNG_SCORE_REAL &&
            def->key.columns[0].order == RUNG_ORDER_DESC && def->key.tie == RUNG_TIE_PLAYER_LAST &&
            def->update == RUNG_UPDATE_LAST && def->windows == RUNG_WINDOWS_ALL &&

@@ -19,7 +19,9 @@
 #include "state/ranking.h"
 #include "state/reviews.h"
 #include "state/shadow.h"
+#include "state/sketch.h"
 
+#include <math.h>
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
@@ -581,12 +583,288 @@ static rung_status srem(run *r, rung_zcommand *c) {
     return RUNG_OK;
 }
 
+/* ---- sketches ---- */
+
+static rung_board_def sketch_def(rung_sketch_kind kind, uint32_t memory_bytes, uint32_t top) {
+    rung_board_def def = rung_board_def_default();
+    def.sketch = kind;
+    def.sketch_memory = memory_bytes;
+    def.sketch_top = top;
+    def.update = kind == RUNG_SKETCH_COUNTS     ? RUNG_UPDATE_SUM
+                 : kind == RUNG_SKETCH_DISTINCT ? RUNG_UPDATE_COUNT
+                                                : RUNG_UPDATE_BEST;
+    if (kind == RUNG_SKETCH_PERCENTILE)
+        def.key.columns[0] = (rung_column){RUNG_SCORE_REAL, RUNG_ORDER_ASC, 0};
+    return def;
+}
+
+static rung_sketch_kind kind_of(const rung_zcommand *c) {
+    return (rung_sketch_kind)(c->flags >> RUNG_ZCOMMAND_SKETCH_SHIFT);
+}
+
+static uint32_t whole_of(double number) {
+    return number >= 0 && number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+static rung_status sketch_make(run *r, rung_zcommand *c) {
+    rung_zcommand_item item;
+    rung__board *b;
+    uint32_t memory_bytes = 0, top = 0;
+    if (open_key(r, c->key).kind)
+        return fail(r, RUNG_ZKEY_EXISTS);
+    while (rung_zcommand_item_next(c, &item))
+        if (rung_slice_eq(item.name, RUNG_SLICE("memory")))
+            memory_bytes = whole_of(item.number);
+        else
+            top = whole_of(item.number);
+    rung_board_def def = sketch_def(kind_of(c), memory_bytes, top);
+    rung_status st = rung_board_def_check(&def, &r->err);
+    if (st >= 0) {
+        delete_name(r->s, c->key); /* a board that is empty because of a ban */
+        st = rung__board_create(r->s, c->key, &def, true, &b, &r->err);
+    }
+    if (st < 0)
+        return st == RUNG_ENOMEM ? st : fail(r, RUNG_ZKEY_REFUSED);
+    r->result.count = 1;
+    return RUNG_OK;
+}
+
+/* The window `all` of a distinct count that commands made, opened if necessary. */
+static rung_status open_players(run *r, rung_slice key, rung__window **out) {
+    rung_state *s = r->s;
+    /* A board that is empty because of a ban is no key. */
+    rung__board *b = open_key(r, key).kind ? board_of(r, key) : NULL;
+    rung_status st = RUNG_OK;
+    if (!b) {
+        rung_board_def def = sketch_def(RUNG_SKETCH_DISTINCT, RUNG_SKETCH_MEMORY_MIN_DISTINCT, 0);
+        delete_name(s, key);
+        st = rung__board_create(s, key, &def, true, &b, &r->err);
+    }
+    if (st < 0)
+        return st;
+    if (!b->window_count) {
+        if (rung__window_list_reserve(s, b, 1) < 0 ||
+            !(*out = rung__window_new(s, b, 0, &(rung_window){0, INT64_MIN, INT64_MAX},
+                                      (rung_slice){NULL, 0})))
+            return RUNG_ENOMEM;
+        rung__window_list_add(s, b, *out);
+    }
+    *out = b->windows[0];
+    return RUNG_OK;
+}
+
+/* Can the players of every source be added? Their counts have equal sizes. */
+static bool can_merge(run *r, const rung_zcommand *c, rung_zkey_error *error) {
+    rung_zcommand_item item;
+    bool is_there = open_key(r, c->key).kind != RUNG_ZKEY_NONE;
+    const rung__board *to = is_there ? board_of(r, c->key) : NULL;
+    *error = RUNG_ZKEY_WRONG_TYPE;
+    if (is_there && (!to || to->def->sketch != RUNG_SKETCH_DISTINCT))
+        return false;
+    uint32_t bytes = to ? to->def->sketch_memory : RUNG_SKETCH_MEMORY_MIN_DISTINCT;
+    for (rung_zcommand all = *c; rung_zcommand_item_next(&all, &item);) {
+        const rung__board *from = board_of(r, item.name);
+        if (!open_key(r, item.name).kind)
+            continue;
+        if (!from || from->def->sketch != RUNG_SKETCH_DISTINCT)
+            return false;
+        rung__sketch_parts a = rung__sketch_parts_of(RUNG_SKETCH_DISTINCT, bytes),
+                           b = rung__sketch_parts_of(RUNG_SKETCH_DISTINCT,
+                                                     from->def->sketch_memory);
+        if (a.precision == b.precision)
+            continue;
+        rung_ignore(RUNG_FAIL_FIELD(&r->err, RUNG_EUNSUPPORTED, "memory",
+                                    "distinct counts of different sizes cannot be merged"),
+                    "it is the answer");
+        *error = RUNG_ZKEY_REFUSED;
+        return false;
+    }
+    return true;
+}
+
+static rung_status sketch_merge(run *r, rung_zcommand *c) {
+    rung_state *s = r->s;
+    rung_zcommand_item item;
+    rung__window *w;
+    rung_zkey_error error;
+    bool is_made = open_key(r, c->key).kind == RUNG_ZKEY_NONE;
+    if (is_in_the_way(r, c->key))
+        return fail(r, RUNG_ZKEY_REFUSED);
+    if (!can_merge(r, c, &error))
+        return fail(r, error);
+    rung_status st = open_players(r, c->key, &w);
+    if (st < 0)
+        return st == RUNG_ENOMEM ? st : fail(r, RUNG_ZKEY_REFUSED);
+    rung_digest change = {0, 0};
+    rung__digest_subtract(&change, rung__sketch_digest(w, 0, w->sketch));
+    while (rung_zcommand_item_next(c, &item)) {
+        const rung__board *from = board_of(r, item.name);
+        if (open_key(r, item.name).kind && from && from->window_count && from->windows[0]->sketch &&
+            from->windows[0] != w)
+            rung_ignore(rung__sketch_merge_players(w->sketch, from->windows[0]->sketch),
+                        "it was checked");
+    }
+    rung__digest_add(&change, rung__sketch_digest(w, 0, w->sketch));
+    rung__digest_add(&s->digest, change);
+    rung__digest_add(&w->entries, change);
+    board_of(r, c->key)->version = s->seq;
+    r->result.count = 1;
+    r->result.updated = is_made;
+    return RUNG_OK;
+}
+
+static rung_status sketch(run *r, rung_zcommand *c) {
+    return c->flags & RUNG_ZCOMMAND_MERGE ? sketch_merge(r, c) : sketch_make(r, c);
+}
+
+/* Who is in the top of a counts board, by hash: only replies depend on it. */
+typedef struct top_list {
+    uint64_t *hashes;
+    rung_hitter *rows;
+    uint32_t count, room; /* of the top; `rows` has one more */
+    uint64_t least;       /* the count of the last one */
+    rung_slice next;      /* who comes after them; empty: nobody */
+} top_list;
+
+static uint64_t hash_of(rung_slice name) {
+    return rung__bytes_hash(name.ptr, name.len);
+}
+
+static const rung_hitters *hitters_of(const rung__board *b) {
+    return b->window_count && b->windows[0]->sketch ? b->windows[0]->sketch->hitters : NULL;
+}
+
+static void read_top(top_list *t, const rung_hitters *h) {
+    uint32_t n = h ? rung_hitters_top(h, 0, t->room + 1, t->rows) : 0;
+    t->count = n < t->room ? n : t->room;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->hashes[i] = hash_of(t->rows[i].name);
+    t->least = t->count ? t->rows[t->count - 1].count : 0;
+    t->next = n > t->room ? t->rows[t->room].name : (rung_slice){NULL, 0};
+}
+
+static bool is_listed(const top_list *t, uint64_t hash) {
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->hashes[i] == hash)
+            return true;
+    return false;
+}
+
+/* `name` has `count` now: who leaves the top for it? */
+static rung_slice find_leaver(top_list *t, const rung_hitters *h, rung_slice name, uint64_t count) {
+    uint64_t hash = hash_of(name);
+    if (is_listed(t, hash) || (t->count == t->room && count < t->least))
+        return (rung_slice){NULL, 0};
+    bool was_full = t->count == t->room;
+    read_top(t, h);
+    return was_full && is_listed(t, hash) ? t->next : (rung_slice){NULL, 0};
+}
+
+/* A name with its number as a submission. */
+static rung_status sketch_event(const rung__board *b, rung_slice key,
+                                const rung_zcommand_item *item, rung_score_event *e,
+                                rung_err *err) {
+    const rung_column *column = &b->def->key.columns[0];
+    *e = (rung_score_event){.board = key, .player = item->name, .is_brief = true};
+    if (b->def->update == RUNG_UPDATE_COUNT)
+        return RUNG_OK;
+    e->value_count = 1;
+    e->types[0] = (uint8_t)column->type;
+    e->decimals[0] = (uint8_t)(column->type == RUNG_SCORE_DECIMAL ? column->decimals : 0);
+    if (column->type == RUNG_SCORE_REAL) {
+        e->values[0].d = item->number;
+        return RUNG_OK;
+    }
+    double value = item->number;
+    for (unsigned i = 0; i < column->decimals; i++)
+        value *= 10;
+    if (!(value >= -9007199254740992.0 && value <= 9007199254740992.0) || value != rint(value))
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "not exact in the board's type");
+    e->values[0].i = (int64_t)value;
+    return RUNG_OK;
+}
+
+static rung_status add_name(run *r, rung__board *b, const rung_zcommand *c,
+                            const rung_zcommand_item *item) {
+    rung_score_event e;
+    rung_outcome outcome;
+    memset(&outcome, 0, offsetof(rung_outcome, windows));
+    r->result.is_failed = false;
+    r->result.number = 0;
+    rung_status st = sketch_event(b, c->key, item, &e, &r->err);
+    if (st >= 0)
+        st = rung__apply_score(r->s, &e, NULL, &outcome, &r->err);
+    if (st == RUNG_ENOMEM)
+        return st;
+    r->result.changed |= st >= 0;
+    r->result.updated += outcome.is_new;
+    r->result.is_failed = st < 0;
+    r->result.err = st < 0 ? &r->err : NULL;
+    r->result.number = st >= 0 ? (uint64_t)outcome.values[0].i : 0;
+    return RUNG_OK;
+}
+
+static rung_status add_names(run *r, rung__board *b, rung_zcommand *c, top_list *top) {
+    rung_zcommand_item item;
+    uint32_t left = c->item_count;
+    rung_status st = RUNG_OK;
+    if (top)
+        read_top(top, hitters_of(b));
+    r->result.is_first = true;
+    while (st >= 0 && rung_zcommand_item_next(c, &item)) {
+        st = add_name(r, b, c, &item);
+        r->result.leaver = (rung_slice){NULL, 0};
+        if (st >= 0 && top && !r->result.is_failed)
+            r->result.leaver = find_leaver(top, hitters_of(b), item.name, r->result.number);
+        r->result.more = --left > 0;
+        if (st < 0 || !left)
+            continue;
+        tell(r);
+        r->result.is_first = false;
+    }
+    return st;
+}
+
+static rung_status sketch_add(run *r, rung_zcommand *c) {
+    const rung_alloc *alloc = r->s->alloc;
+    rung_sketch_kind kind = kind_of(c);
+    rung__window *w;
+    bool is_made = false;
+    if (open_key(r, c->key).kind == RUNG_ZKEY_NONE) {
+        if (kind != RUNG_SKETCH_DISTINCT)
+            return fail(r, RUNG_ZKEY_NO_SUCH);
+        rung_status st = open_players(r, c->key, &w);
+        if (st < 0)
+            return st == RUNG_ENOMEM ? st : fail(r, RUNG_ZKEY_REFUSED);
+        is_made = true;
+    }
+    rung__board *b = board_of(r, c->key);
+    if (!b || b->def->sketch != kind)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    top_list top = {.room = b->def->sketch_top ? b->def->sketch_top : RUNG_SKETCH_TOP_DEFAULT};
+    size_t hashes = top.room * sizeof *top.hashes, rows = (top.room + 1) * sizeof *top.rows;
+    bool has_top = kind == RUNG_SKETCH_COUNTS && c->flags & RUNG_ZCOMMAND_LEAVERS;
+    if (has_top) {
+        top.rows = rung_alloc_get(alloc, rows + hashes);
+        if (!top.rows)
+            return RUNG_ENOMEM;
+        top.hashes = (uint64_t *)(top.rows + top.room + 1);
+    }
+    r->result.count = c->item_count;
+    rung_status st = add_names(r, b, c, has_top ? &top : NULL);
+    if (has_top)
+        rung_alloc_free(alloc, top.rows, rows + hashes);
+    r->result.changed |= is_made;
+    r->result.updated += is_made;
+    return st;
+}
+
 /* ---- all ---- */
 
 /* Does a count other than 0 mean that something changed? */
 static bool counts_changes(rung_zcommand_kind kind) {
     return kind != RUNG_ZCOMMAND_ZRANGESTORE && kind != RUNG_ZCOMMAND_ZSTORE &&
-           kind != RUNG_ZCOMMAND_RENAME;
+           kind != RUNG_ZCOMMAND_RENAME && kind != RUNG_ZCOMMAND_SKETCH_ADD;
 }
 
 static rung_status apply_one(run *r, rung_zcommand *c) {
@@ -604,6 +882,8 @@ static rung_status apply_one(run *r, rung_zcommand *c) {
         [RUNG_ZCOMMAND_FLUSH] = flush,
         [RUNG_ZCOMMAND_SADD] = sadd,
         [RUNG_ZCOMMAND_SREM] = srem,
+        [RUNG_ZCOMMAND_SKETCH] = sketch,
+        [RUNG_ZCOMMAND_SKETCH_ADD] = sketch_add,
     };
     rung_status st = APPLY[c->kind](r, c);
     if (st < 0)

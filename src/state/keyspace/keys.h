@@ -38,6 +38,7 @@ typedef enum rung_zkey_error {
     RUNG_ZKEY_NAN,        /* the sum is not a number */
     RUNG_ZKEY_NO_SUCH,    /* RENAME of an absent key */
     RUNG_ZKEY_DENIED,     /* only an admin may do this to a defined board */
+    RUNG_ZKEY_EXISTS,     /* SKETCH: the key exists */
     /* Refused by a rule of the board, by a limit, or because a defined board has the name; see `err`. */
     RUNG_ZKEY_REFUSED,
 } rung_zkey_error;
@@ -56,7 +57,12 @@ typedef struct rung_zkey_result {
     rung_slice key;     /* ZPOP: the key popped from; empty if all keys were absent */
     uint32_t row_count; /* ZPOP: rows of this piece, in order of popping */
     const rung_zkey_row *rows;
-    bool more;           /* ZPOP: another piece of the same command follows */
+    bool more; /* ZPOP, SKETCH_ADD: another piece of the same command follows */
+    /* SKETCH_ADD, one piece for each name: its count now; who left the top (empty: nobody); or `err`, why it was not
+     * added. `count` is how many names there are, `is_first` true for the first. */
+    uint64_t number;
+    rung_slice leaver;
+    bool is_failed, is_first;
     const rung_err *err; /* when error is RUNG_ZKEY_REFUSED */
 } rung_zkey_result;
 

@@ -533,6 +533,37 @@ static rung_event defined_rating_sample(void) {
     return e;
 }
 
+static rung_event keys_sketch_sample(void) {
+    static const rung_zcommand_item MAKE[] = {{{"memory", 6}, 65536}, {{"top", 3}, 10}};
+    static const rung_zcommand_item ITEMS[] = {{{"ada", 3}, 2}, {{"bob", 3}, 1}};
+    const rung_zcommand all[] = {
+        {.kind = RUNG_ZCOMMAND_SKETCH,
+         .flags = RUNG_SKETCH_COUNTS << RUNG_ZCOMMAND_SKETCH_SHIFT,
+         .key = RUNG_SLICE("plays"),
+         .item_count = 2,
+         .items = MAKE},
+        {.kind = RUNG_ZCOMMAND_SKETCH_ADD,
+         .flags = RUNG_SKETCH_COUNTS << RUNG_ZCOMMAND_SKETCH_SHIFT | RUNG_ZCOMMAND_LEAVERS,
+         .key = RUNG_SLICE("plays"),
+         .item_count = 2,
+         .items = ITEMS},
+        {.kind = RUNG_ZCOMMAND_SKETCH,
+         .flags = RUNG_SKETCH_DISTINCT << RUNG_ZCOMMAND_SKETCH_SHIFT | RUNG_ZCOMMAND_MERGE,
+         .key = RUNG_SLICE("people"),
+         .item_count = 2,
+         .items = ITEMS}};
+    static uint8_t packed[256];
+    size_t used = 0, length;
+    for (size_t i = 0; i < COUNT(all); i++) {
+        CHECK_OK(rung_zcommand_encode(&all[i], packed + used, sizeof packed - used, &length, NULL));
+        used += length;
+    }
+    rung_event e = of_kind(RUNG_EVENT_KEYS);
+    e.keys.count = COUNT(all);
+    e.keys.packed = rung_slice_of(packed, used);
+    return e;
+}
+
 static rung_event defined_sketch_sample(void) {
     rung_event e = defined_sample();
     e.defined.def.update = RUNG_UPDATE_SUM;
@@ -553,6 +584,7 @@ static const struct {
     {"board-defined-rating", defined_rating_sample},
     {"board-defined-snapshots", defined_snapshots_sample},
     {"board-defined-sketch", defined_sketch_sample},
+    {"keys-sketch", keys_sketch_sample},
     {"match", match_sample},
     {"match-full", match_full_sample},
     {"board-deleted", deleted_sample},
@@ -976,7 +1008,7 @@ TEST(what_a_command_may_say) {
     const rung_slice k = RUNG_SLICE("k");
     COMMAND(NULL, .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 2, .items = one);
     COMMAND("command: ", .kind = (rung_zcommand_kind)0);
-    COMMAND("command: ", .kind = (rung_zcommand_kind)14);
+    COMMAND("command: ", .kind = (rung_zcommand_kind)16);
     COMMAND("key: ", .kind = RUNG_ZCOMMAND_ZADD, .item_count = 1, .items = one);
     COMMAND("items: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k);
     COMMAND("name: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 1, .items = bad);
