@@ -18,7 +18,7 @@ PRIVATE = bytes(range(1, 33))
 SECRET = b"a secret of thirty-two bytes, or more"
 RANK = {"none": 0, "read": 2, "server": 3, "admin": 4}
 # What goes into the path of an operation. The board is filled in by the case.
-PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "session": "A" * 22}
+PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "match": "@1", "session": "A" * 22}
 # Operations over many boards: each board is asked for by itself, so a key limited to boards may call them.
 EACH_BOARD = {("get", "/v1/boards"), ("post", "/v1/scores"), ("post", "/v1/reviews"), ("post", "/v1/reviews/{review}")}
 

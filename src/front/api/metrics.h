@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define RUNG_METRICS_ROUTES_MAX 128 /* the last counts requests without a route */
-#define RUNG_METRICS_STATUSES   31
+#define RUNG_METRICS_STATUSES   32
 #define RUNG_METRICS_BUCKETS    16
 
 typedef struct rung_route_metrics {

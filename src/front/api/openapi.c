@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCHEMAS_MAX = 128 };
+enum { SCHEMAS_MAX = 192 };
 
 typedef struct components {
     const rung_schema *list[SCHEMAS_MAX];

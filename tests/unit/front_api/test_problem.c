@@ -42,6 +42,7 @@ static const expected cases[] = {
     {RUNG_EBUSY, R(OLDER_SERVERS), "", 503, "older_servers", 10},
     {RUNG_EBUSY, R(BUILDING), "as_of", 503, "as_of_building", 1},
     {RUNG_EABSENT, R(TOO_OLD), "as_of", 404, "as_of_too_old", 0},
+    {RUNG_EABSENT, R(PAGE_EXPIRED), "page", 410, "page_expired", 0},
     {RUNG_EUNSUPPORTED, R(NONE), "review", 422, "unsupported", 0},
     {RUNG_EUNSUPPORTED, R(METHOD), "", 405, "method_not_allowed", 0},
     {RUNG_EUNSUPPORTED, R(MEDIA_TYPE), "Content-Type", 415, "unsupported_media_type", 0},

@@ -454,7 +454,9 @@ TEST(an_unknown_version_is_told_apart_from_damage) {
     rung_err err = {0};
     bytes[0] = 2; /* of rating boards */
     CHECK_STATUS(rung_board_def_decode(rung_slice_of(bytes, length), &def, &err), RUNG_ECORRUPT);
-    bytes[0] = 3;
+    bytes[0] = 3; /* of sketch boards */
+    CHECK_STATUS(rung_board_def_decode(rung_slice_of(bytes, length), &def, &err), RUNG_ECORRUPT);
+    bytes[0] = 4;
     CHECK_STATUS(rung_board_def_decode(rung_slice_of(bytes, length), &def, &err), RUNG_EVERSION);
     CHECK_STATUS(rung_board_def_decode((rung_slice){NULL, 0}, &def, &err), RUNG_ECORRUPT);
 }
