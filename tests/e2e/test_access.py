@@ -20,7 +20,7 @@ from test_live import Stream, WebSocket  # noqa: E402
 PRIVATE = bytes(range(1, 33))
 SECRET = b"a secret of thirty-two bytes, or more"
 # What goes into the path of an operation, beside the board; and the query that it needs.
-PARAMETERS = {"player": "ada", "friend": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "session": "A" * 22}
+PARAMETERS = {"player": "ada", "friend": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1", "match": "@1", "session": "A" * 22}
 QUERIES = {"getEntries": "ids=ada", "getTarget": "rank=1", "getHistory": "board={board}", "getSubmissions": "board={board}"}
 PROFILE = {"name": "Ada", "country": "FI", "guild": "red", "email": "ada@example.org", "clan": "hidden"}
 

@@ -53,7 +53,7 @@ class Boards(Api):
             "teams": {"by": "guild", "combine": "top:5"},
             "limits": {"min": 0.001, "max": 99.999, "max_step": 5, "per_player_per_minute": 10, "z_score": 4.5},
             "rules": [{"rule": "max", "value": 80, "action": "flag"}], "review": "top:7", "review_expires": 60, "review_outcome": "promote",
-            "snapshots": {"every": "90s", "top": 10, "keep": 3}, "writers": "player"}
+            "snapshots": {"every": "90s", "top": 10, "keep": 3}, "writers": "player", "kind": "exact"}
 
     def test_whole_definition_comes_back(self):
         answer = self.check(self.server.put("/v1/boards/full", self.FULL), 201).json
@@ -70,7 +70,7 @@ class Boards(Api):
         self.assertEqual(got, {"id": "plain", "title": "plain", "score": {"type": "integer", "order": "desc"}, "columns": [],
                                "update": "best", "tie": "first", "rank": "sparse", "windows": ["all"], "timezone": "UTC",
                                "day_starts": "00:00", "grace": 0, "keep": 2, "scopes": [], "teams": None, "limits": {}, "rules": [],
-                               "review": None, "review_expires": 604800, "review_outcome": "reject", "snapshots": None, "writers": "server", "seq": got["seq"]})
+                               "review": None, "review_expires": 604800, "review_outcome": "reject", "snapshots": None, "writers": "server", "kind": "exact", "seq": got["seq"]})
         self.board("warm", score={"type": "real"}, update="decay", half_life=3600.25)
         self.assertEqual(self.get("/v1/boards/warm")["half_life"], 3600.25)
 

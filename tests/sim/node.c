@@ -127,6 +127,12 @@ static void on_before(void *ctx, const rung_state *state, int64_t ts_ms) {
         a->before(a->ctx, state, ts_ms);
 }
 
+static void on_prepare(void *ctx, const rung_state *state, uint64_t seq, const rung_event *event) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    if (a && a->prepare)
+        a->prepare(a->ctx, state, seq, event);
+}
+
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     const rung_hub_follower *a = ((sim_node *)ctx)->archive;
     if (a)
@@ -462,6 +468,7 @@ void sim_node_init(sim_node *n, sim_world *w) {
     n->follower = (rung_hub_follower){.ctx = n,
                                       .begin = on_begin,
                                       .before = on_before,
+                                      .prepare = on_prepare,
                                       .applied = on_applied,
                                       .passed = on_passed,
                                       .on_close = on_close,

@@ -248,10 +248,12 @@ TEST(windows_packed_by_children_answer_the_same) {
     f.attach_config.follower.fork_rows = 1;
     forget_nothing(&f, history_gen_taste(g));
     open_hub(&f);
+    uint32_t compared = 0;
     for (int part = 0; part < 3; part++) {
         play(&f, g, &r, 300);
-        CHECK(compare(&f) > 0);
+        compared += compare(&f);
     }
+    CHECK(compared > 0);
     play(&f, g, &r, 100);
     close_hub(&f); /* perhaps with jobs under way */
     open_hub(&f);
