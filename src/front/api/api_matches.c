@@ -153,7 +153,7 @@ void rung_api_predict(rung_call *c) {
 
 /* ---- matches that were played ---- */
 
-enum { PLAYERS_SHOWN = 16, OTHERS_SHOWN = 8 };
+enum { PLAYERS_SHOWN = 16, OTHERS_SHOWN = 8, PAGE_PLAYERS = 10000 };
 
 static void write_match_name(rung_json_writer *w, const rung_match_info *m) {
     char name[1 + 20] = "@";
@@ -226,6 +226,14 @@ static uint64_t before_of(const rung_call *c) {
     return before->given ? (uint64_t)before->number : 0;
 }
 
+/* How many of the matches found, `limit` at most, one page has: their players bound its work. */
+static uint32_t page_of(const rung_match_info *found, uint32_t count, uint32_t limit) {
+    uint32_t shown = 0, players = 0;
+    while (shown < count && shown < limit && (!shown || players < PAGE_PLAYERS))
+        players += found[shown++].player_count;
+    return shown;
+}
+
 /* Asks for one match more than the page has: is there a next one? */
 static void end_page(rung_call *c, const rung_match_info *last, bool has_more) {
     rung_json_writer *w = &c->api->out;
@@ -268,10 +276,11 @@ void rung_api_matches(rung_call *c) {
     if (!found)
         return;
     uint32_t count = rung_state_matches(s, c->board, before_of(c), limit + 1, found);
+    uint32_t shown = page_of(found, count, limit);
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "board", string, c->board);
     RUNG_JSON_OPEN(w, "matches", array);
-    for (uint32_t i = 0; i < count && i < limit; i++) {
+    for (uint32_t i = 0; i < shown; i++) {
         uint32_t n =
             rung_state_match_results(s, c->board, found[i].seq, RUNG_MATCH_PLAYERS_MAX, all);
         rung_json_open_object(w);
@@ -280,7 +289,7 @@ void rung_api_matches(rung_call *c) {
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
-    end_page(c, &found[limit - 1], count > limit);
+    end_page(c, &found[shown - 1], count > shown);
 }
 
 static void write_others(rung_json_writer *w, rung_slice player, const rung_match_result *all,
@@ -311,11 +320,12 @@ void rung_api_results(rung_call *c) {
         return;
     uint32_t count =
         rung_state_results_of(s, c->board, c->player, before_of(c), limit + 1, found, own);
+    uint32_t shown = page_of(found, count, limit);
     rung_json_writer *w = rung__call_begin(c);
     RUNG_JSON_MEMBER(w, "board", string, c->board);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_OPEN(w, "results", array);
-    for (uint32_t i = 0; i < count && i < limit; i++) {
+    for (uint32_t i = 0; i < shown; i++) {
         uint32_t n =
             rung_state_match_results(s, c->board, found[i].seq, RUNG_MATCH_PLAYERS_MAX, all);
         rung_json_open_object(w);
@@ -325,5 +335,5 @@ void rung_api_results(rung_call *c) {
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
-    end_page(c, &found[limit - 1], count > limit);
+    end_page(c, &found[shown - 1], count > shown);
 }
