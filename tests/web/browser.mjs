@@ -62,10 +62,10 @@ export async function accessible(page, what) {
     }
 }
 
-// Nothing sticks out to the right.
+// Nothing sticks out to the right, once the charts have heard of a new width.
 export async function fits(page, what) {
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    if (wide > 0) problems.push(`${what}: ${wide} px wider than the screen`);
+    const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    await page.waitForFunction(`(${over})() <= 0`).catch(async () => problems.push(`${what}: ${await page.evaluate(over)} px wider than the screen`));
 }
 
 // Animations are over: colours are what they will be.
