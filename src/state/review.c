@@ -336,7 +336,7 @@ rung_status rung_view_tentative(const rung_view *v, rung_slice player, rung_row 
     const rung_state *s = v->state;
     rung__board *b = (rung__board *)(uintptr_t)v->board; /* only read */
     rung__window *w = (rung__window *)(uintptr_t)v->window;
-    uint64_t best[RUNG_LADDER_WORDS_MAX];
+    uint64_t best[RUNG_LADDER_WORDS_MAX] = {0};
     uint32_t number;
     bool is_found = false;
     if (!s->reviews.count || !b || v->teams || v->closed || (w && v->ladder != w->ladder) ||
