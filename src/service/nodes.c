@@ -362,7 +362,20 @@ static bool is_current(rung_nodes *n, uint32_t place, const rung_node_report *r)
     return true;
 }
 
+/* The votes may not say so: those of a server that has stopped do not count. */
+static void say_diverged(rung_nodes *n, const node *who) {
+    char line[120];
+    snprintf(
+        line, sizeof line,
+        "server %016llx has found that digests differ: its state is another one, and it serves "
+        "no more",
+        (unsigned long long)who->id);
+    say(n, line);
+}
+
 static void note_node(rung_nodes *n, node *who, const rung_node_report *r) {
+    if (r->is_diverged && !who->is_diverged && who != &n->nodes[SELF])
+        say_diverged(n, who);
     who->heard_ms = n->now_ms;
     who->seq = r->seq;
     who->level = r->level;

@@ -17,7 +17,7 @@
 enum { PLAYERS = 16, STEPS = 240, JOB = 5, LEFT_OUT = 6, ROWS = 64, MATCHES = 300 };
 
 static const rung_slice BOARD = {.ptr = "chess", .len = 5};
-static char names[PLAYERS][8];
+static char names[PLAYERS][16];
 static rung_event events[STEPS];
 static uint8_t packed[STEPS][256];
 static uint64_t left_out[LEFT_OUT];

@@ -89,7 +89,7 @@ static void keep_matches(void) {
     kept_from = first > kept_from ? first : kept_from;
 }
 
-static char season_names[SEASONS][8];
+static char season_names[SEASONS][16];
 
 static void define(void) {
     static rung_event e;
