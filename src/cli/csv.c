@@ -115,7 +115,8 @@ void rung_csv_print(FILE *out, rung_slice field) {
     for (size_t i = 0; i < field.len; i++)
         is_plain &= !strchr("\",\r\n", field.ptr[i]);
     if (is_plain) {
-        fwrite(field.ptr, 1, field.len, out);
+        if (field.len) /* an empty one may have no bytes at all */
+            fwrite(field.ptr, 1, field.len, out);
         return;
     }
     fputc('"', out);

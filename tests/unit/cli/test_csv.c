@@ -3,6 +3,7 @@
 #include "cli/csv.h"
 #include "support/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static rung_csv csv;
@@ -88,6 +89,18 @@ TEST(printed_fields_are_read_back) {
         CHECK(rung_csv_next(&csv, false, NULL) == RUNG_OK);
         CHECK_MSG(rung_slice_eq(csv.fields[1], rung_slice_str(texts[i])), "%s", line);
     }
+}
+
+/* As SQL's NULL comes: no bytes, and no place where they would be. */
+TEST(nothing_is_printed_as_nothing) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    CHECK(f);
+    rung_csv_print(f, (rung_slice){NULL, 0});
+    fclose(f);
+    CHECK_EQ_U64(size, 0);
+    free(text);
 }
 
 RUNG_TEST_MAIN
