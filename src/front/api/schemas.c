@@ -29,6 +29,8 @@
 #define ENUM(list)        STRING, .format = "enum|" list
 /* An exact number; infinities of real boards are the strings "inf" and "-inf". */
 #define SCORE .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING, .format = "number"
+#define SCORE_OR_NULL                                                                              \
+    .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING | RUNG_FIELD_NULL, .format = "number"
 
 #define SCHEMA(ident, title, text, ...)                                                            \
     const rung_schema ident = {.name = (title),                                                    \
@@ -373,8 +375,8 @@ SCHEMA(rung_forecast_schema, "Forecast", "A prediction.", ALWAYS("board", STRING
 static SCHEMA(finding_schema, "BrokenRule", "A rule that a submission breaks.",
               ALWAYS("rule", STRING, "Which rule of the board's `rules`."),
               ALWAYS("action", WORDS(rung_action_words), "What the rule does."),
-              ALWAYS("value", SCORE, "What was measured."),
-              ALWAYS("limit", SCORE, "The rule's value."));
+              ALWAYS("value", SCORE_OR_NULL, "What was measured; null: nothing."),
+              ALWAYS("limit", SCORE_OR_NULL, "The rule's value; null: it has none."));
 SCHEMA(rung_check_schema, "Check", "What would happen to a submission.",
        ALWAYS("player", STRING, "Whose it would be."),
        ALWAYS("verdict", ENUM("counts|flagged|tentative|refused|duplicate"),
@@ -388,7 +390,7 @@ SCHEMA(rung_check_schema, "Check", "What would happen to a submission.",
 static SCHEMA(tried_rule_schema, "TriedRule", "A rule of a trial.",
               ALWAYS("rule", STRING, "Which rule."),
               ALWAYS("action", WORDS(rung_action_words), "What it does."),
-              ALWAYS("limit", SCORE, "Its value."),
+              ALWAYS("limit", SCORE_OR_NULL, "Its value; null: it has none."),
               ALWAYS("broken", INTEGER, "How many submissions broke it."));
 static const rung_field any_count = FIELD("*", INTEGER, "Submissions that this limit refused.");
 static const rung_schema tried_limits_schema = {
