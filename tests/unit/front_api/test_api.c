@@ -415,6 +415,24 @@ TEST(timed_snapshots) {
     frontkit_stop(&k);
 }
 
+/* The first page, and what follows although somebody moves meanwhile. */
+TEST(pages_of_one_moment) {
+    char target[256], token[160];
+    frontkit k;
+    start(&k, &(frontkit_config){0});
+    CHECK_EQ_I64(ask(&k, "GET", "/v1/boards/race/top?page=first&limit=2", NULL, NULL), 200);
+    CHECK(strstr(ask_reply, "\"player\":\"ada\"") && strstr(ask_reply, "\"player\":\"bob\""));
+    CHECK(sscanf(strstr(ask_reply, "\"next\":\""), "\"next\":\"%159[^\"]", token) == 1);
+    CHECK_OK(frontkit_score(&k, "race", "cyd", 99));
+    frontkit_turn(&k, 2);
+    snprintf(target, sizeof target, "/v1/boards/race/top?page=%s&limit=2", token);
+    CHECK_EQ_I64(ask(&k, "GET", target, NULL, NULL), 200);
+    CHECK(strstr(ask_reply, "\"player\":\"cyd\"") && strstr(ask_reply, "\"score\":10"));
+    CHECK_EQ_I64(ask(&k, "GET", "/v1/boards/race/top?page=nonsense", NULL, NULL) / 100, 4);
+    CHECK_EQ_I64(ask(&k, "GET", "/v1/boards/none/top?page=first", NULL, NULL), 404);
+    frontkit_stop(&k);
+}
+
 TEST(dry_runs_movers_and_clocks) {
     static const ask_row rows[] = {
         {"PUT", "/v1/boards/strict",

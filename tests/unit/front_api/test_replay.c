@@ -6,6 +6,7 @@
 #include "support/askkit.h"
 
 #include "service/replay_task.h"
+#include "service/trial.h"
 
 #include <ftw.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@ struct rung_replay_helper {
     const struct world *world;
     const rung_replay_spec *spec;
     rung_replay_source *source;
+    rung_trial *trial;
 };
 
 typedef struct world {
@@ -51,14 +53,25 @@ static rung_status open_source(rung_replay_helper *h, rung_err *err) {
     CHECK_EQ_U64(rung_replay_task_spec(got)->player_count, h->spec->player_count);
     rung_replay_task_free(sent);
     rung_replay_task_free(got);
-    return rung_replay_source_open(&config, h->spec, &h->source, err);
+    return h->spec->trial_last ? rung_trial_open(&config, h->spec, &h->trial, err)
+                               : rung_replay_source_open(&config, h->spec, &h->source, err);
+}
+
+static rung_status try_rules(rung_replay_helper *h, rung_replay_reply *out, rung_err *err) {
+    rung_status st = rung_trial_step(h->trial, err);
+    *out = (rung_replay_reply){.seq = rung_trial_seq(h->trial)};
+    if (st == RUNG_OK)
+        out->piece = rung_slice_of(rung_trial_result_of(h->trial), sizeof(rung_trial_result));
+    return st;
 }
 
 static rung_status ask_helper(rung_replay_helper *h, const rung_replay_ask *question,
                               rung_replay_reply *out, rung_err *err) {
     if (h->world->ask_status < 0)
         return RUNG_FAIL(err, h->world->ask_status, "the helper is gone");
-    rung_status st = h->source ? RUNG_OK : open_source(h, err);
+    rung_status st = h->source || h->trial ? RUNG_OK : open_source(h, err);
+    if (st >= 0 && h->trial)
+        return try_rules(h, out, err);
     return st < 0 ? st : rung_replay_source_ask(h->source, question, out, err);
 }
 
@@ -68,6 +81,7 @@ static void cut_helper(rung_replay_helper *h) {
 
 static void end_helper(rung_replay_helper *h) {
     rung_replay_source_close(h->source);
+    rung_trial_close(h->trial);
     free(h);
 }
 
@@ -291,6 +305,29 @@ TEST(questions_about_the_past) {
     w.ask_status = RUNG_EBUSY;
     CHECK_EQ_I64(ask(&w.k, "GET", "/v1/boards/race/top?as_of=1", NULL, NULL), 503);
     CHECK(strstr(ask_reply, "\"progress\":{\"percent\":30}"));
+    world_end(&w);
+}
+
+TEST(rules_are_tried_on_what_was_sent) {
+    static const ask_row rows[] = {
+        {"POST", "/v1/boards/race/rules/check",
+         "{\"rules\":[{\"rule\":\"max\",\"value\":5,\"action\":\"flag\"}],\"last\":100}", 200,
+         "\"judged\":4,\"complete\":true"},
+        {"POST", "/v1/boards/race/rules/check", "{\"limits\":{\"max\":5},\"review\":\"top:1\"}",
+         200, "\"refused\":2"},
+        {"POST", "/v1/boards/race/rules/check", "{\"rules\":[{\"rule\":\"attested_seed\"}]}", 200,
+         "\"limit\":null"},
+        {"POST", "/v1/boards/race/rules/check", "{\"rules\":[{\"rule\":\"odd\"}]}", 400,
+         "rules[0]"},
+        {"POST", "/v1/boards/race/rules/check", "{\"last\":0}", 400, "last"},
+        {"POST", "/v1/boards/none/rules/check", "{\"rules\":[]}", 404, "board_not_found"},
+    };
+    world w;
+    world_init(&w);
+    fill(&w);
+    ask_all(&w.k, NULL, rows, COUNT_OF(rows));
+    w.ask_status = RUNG_EIO;
+    CHECK(ask(&w.k, "POST", "/v1/boards/race/rules/check", NULL, "{\"rules\":[]}") >= 500);
     world_end(&w);
 }
 
