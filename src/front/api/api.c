@@ -765,10 +765,15 @@ rung_asker *rung_api_asker(rung_api *api) {
 }
 
 void rung_api_settle(rung_api *api) {
-    while (api && (rung_asker_is_busy(api->service.asker) || rung_as_of_is_busy(api->past) ||
-                   rung_replay_is_busy(api->replay) || rung_trials_is_busy(api->trials) ||
-                   api->key_change || api->download_count > 0))
+    if (!api)
+        return;
+    while (rung_asker_is_busy(api->service.asker) || rung_as_of_is_busy(api->past) ||
+           rung_replay_is_busy(api->replay) || rung_trials_is_busy(api->trials) ||
+           api->key_change || api->download_count > 0)
         rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
+    rung_paging_destroy(
+        api->paging); /* what it holds belongs to the state, which goes with the hub */
+    api->paging = NULL;
 }
 
 static void refuse_waiting(rung_api *api) {
