@@ -771,8 +771,8 @@ void rung_api_settle(rung_api *api) {
            rung_replay_is_busy(api->replay) || rung_trials_is_busy(api->trials) ||
            api->key_change || api->download_count > 0)
         rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
-    rung_paging_destroy(
-        api->paging); /* what it holds belongs to the state, which goes with the hub */
+    /* What it holds belongs to the state, which goes with the hub. */
+    rung_paging_destroy(api->paging);
     api->paging = NULL;
 }
 
