@@ -7,20 +7,9 @@
 
 /* ---- the loop's side ---- */
 
-static void run_work(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->run(work);
-}
-
-static void work_done(rung_work *w) {
-    rung_asker_work *work = w->ctx;
-    work->done(work);
-}
-
 static bool begin_work(void *ctx, rung_asker_work *work) {
     rung_api *api = ctx;
-    api->trial_work = (rung_work){.run = run_work, .done = work_done, .ctx = work};
-    return rung_loop_work(api->config.loop, &api->trial_work) == RUNG_OK;
+    return rung__api_begin_work(api, &api->trial_work, work);
 }
 
 rung_status rung__trials_create(rung_api *api, rung_err *err) {
